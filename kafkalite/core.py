@@ -1,0 +1,91 @@
+"""The shape of every answer of an event-sourced core, and the contract with its driver.
+
+A core decides and never waits: `decide(event, now) -> Outcome` reads its state and leaves the recorded
+state alone, `apply(record)` is that state's only writer. The driver, in one synchronous stretch, calls
+`decide`, appends the records as one batch, applies each, and keeps the replies until the high watermark
+(for the controller: the metadata store's commit) has passed what they saw. Loading after a failover is
+`apply` over the log. See docs/decisions/0003-driver-of-cores.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from kafkalite.types import BrokerId, TimestampMs
+
+E = TypeVar("E")
+"""The closed union of a core's events."""
+R = TypeVar("R")
+"""The closed union of a core's records."""
+E_contra = TypeVar("E_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`body` for whoever holds `token`: the driver was given the token with the event, and releases the
+    reply once everything that this core has applied so far is committed."""
+
+    token: Hashable
+    body: object
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to another broker. Its answer comes back to the core as an event that carries `token`."""
+
+    to: BrokerId
+    request: object
+    token: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer(Generic[E]):
+    """Feed `event` to the core at `at_ms`, unless the timer of that key is set anew or cancelled."""
+
+    key: Hashable
+    at_ms: TimestampMs
+    event: E
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    """Forget the timer of that key; nothing happens when there is none."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[E, R]):
+    """All that follows from one event, as data."""
+
+    records: tuple[R, ...] = ()
+    """Appended as one batch; then each is applied."""
+    replies: tuple[Reply, ...] = ()
+    """Released once all that this core has applied is committed."""
+    sends: tuple[Send, ...] = ()
+    timers: tuple[SetTimer[E] | CancelTimer, ...] = ()
+
+
+class Core(Protocol[E, R]):
+    """An event-sourced core."""
+
+    def decide(self, event: E, now: TimestampMs) -> Outcome[E, R]:
+        """What follows from `event`. Leaves the recorded state alone. `KafkaError` refuses the event."""
+        ...
+
+    def apply(self, record: R) -> None:
+        """Fold one appended record into the state. Never refuses, never looks at the time."""
+        ...
+
+
+class Stepper(Protocol[E_contra]):
+    """A stepping core: changes its own memory and returns effects, nothing else."""
+
+    def step(self, event: E_contra, now: TimestampMs) -> object:
+        """The effects of `event`."""
+        ...
+
+
+Callback = Callable[[], None]

@@ -1,0 +1,135 @@
+"""The Files port: all that the log asks of a disk.
+
+Synchronous. Paths are relative to the root that an implementation was given, with `/` between parts.
+`slice()` gives bytes to send as a leased `Part`: sent by `sendfile` from a real file, a view of memory
+from the twin. Whoever holds a lease keeps the file open; it gives it back with `release()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+
+class FileSlice(Protocol):
+    """A leased range of one file. `release()` exactly once; its bytes are not to be touched after that."""
+
+    fd: int
+    """The descriptor that `os.sendfile` reads from."""
+    position: int
+    """Where the range starts in the file, in bytes."""
+
+    def __len__(self) -> int:
+        """Bytes in the range."""
+        ...
+
+    def read(self, offset: int, size: int) -> bytes:
+        """`size` bytes from `offset` (relative to the range); for sockets that cannot take a file."""
+        ...
+
+    def release(self) -> None:
+        """Give the lease back."""
+        ...
+
+
+Part = bytes | bytearray | memoryview | FileSlice
+"""One piece of a response on its way out. `len()` works for each."""
+
+
+class File(Protocol):
+    """One open file. Appends go to its end; reads go anywhere below `size`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes written, synced or not."""
+        ...
+
+    def append(self, parts: Sequence[Buffer]) -> None:
+        """Write all parts at the end, in one call where the platform can. `OSError` leaves `size` as it was."""
+        ...
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`; fewer at the end of the file."""
+        ...
+
+    def write_at(self, position: int, data: Buffer) -> None:
+        """Overwrite bytes below `size` in place."""
+        ...
+
+    def slice(self, position: int, size: int) -> Part:
+        """Exactly that range, leased: `position + size <= self.size`."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut to `size` bytes. Slices of what is cut break: their reader sees a short file."""
+        ...
+
+    def sync(self) -> None:
+        """Return when the bytes would survive a loss of power."""
+        ...
+
+    def close(self) -> None:
+        """Close; the descriptor goes once the last lease is back. May be called twice."""
+        ...
+
+
+class Lock(Protocol):
+    """A folder held by one process."""
+
+    def release(self) -> None:
+        """Let go."""
+        ...
+
+
+class Files(Protocol):
+    """A tree of folders and files."""
+
+    def open(self, path: str) -> File:
+        """Open for reading and appending; made, empty, when missing. Its folder must exist."""
+        ...
+
+    def open_read(self, path: str) -> File:
+        """Open what exists for reading alone; `FileNotFoundError` else."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder is there."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Bytes in the file; `FileNotFoundError` when missing."""
+        ...
+
+    def list(self, path: str) -> list[str]:
+        """Names in a folder, sorted; `FileNotFoundError` when missing."""
+        ...
+
+    def make_folder(self, path: str) -> None:
+        """Make the folder and those above it; nothing happens when it exists."""
+        ...
+
+    def replace(self, path: str, data: bytes) -> None:
+        """The whole file at once: after a crash there is the old content or the new, never half."""
+        ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic, over an existing file, and made durable."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; `FileNotFoundError` when missing."""
+        ...
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder and all in it; nothing happens when missing."""
+        ...
+
+    def sync_folder(self, path: str) -> None:
+        """Make the folder's entries durable."""
+        ...
+
+    def lock(self, path: str) -> Lock:
+        """Hold the lock file; `BlockingIOError` when another holder has it."""
+        ...
