@@ -1,0 +1,1 @@
+"""Record batches: their headers, records, control records and compression."""
