@@ -1,0 +1,56 @@
+# What people and CI run. `make help` lists it. GNU make 3.81 or newer, a POSIX shell.
+PORT ?= 9092
+DATA ?= kafkalite-data
+SEEDS ?= 50
+# Options of benchmarks/results: `make bench BENCH=--full` for numbers worth keeping.
+BENCH ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+ORACLE := compat_tests/oracle
+
+.DEFAULT_GOAL := help
+.PHONY: help dev serve test check compat bench simulate wheel clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# One environment for all. A stamp says what is in it, so the second time nothing runs;
+# pyproject.toml is newer than the stamp when something has to be added.
+$(VENV)/.serve: pyproject.toml
+	@.ci/environment $(VENV) .
+
+$(VENV)/.dev: pyproject.toml
+	@.ci/environment $(VENV) '.[dev]'
+
+dev: $(VENV)/.dev ## make .venv, with all that tests and checks need
+
+serve: $(VENV)/.serve ## run the broker on localhost (PORT=9092 DATA=kafkalite-data)
+	@exec $(BIN)/kafkalite serve --port $(PORT) --data '$(DATA)'
+
+test: $(VENV)/.dev ## all tests that need no other toolchain
+	@$(BIN)/pytest -q tests compat_tests -m 'not jvm'
+
+check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/pytest -q tests/test_tidy.py
+
+compat: $(VENV)/.dev ## what needs the real Kafka: its tools on our data, our tests on it
+	@.ci/compat $(BIN)
+
+bench: $(VENV)/.dev ## kafkalite and the real Kafka side by side; writes benchmarks/RESULTS.md
+	@$(ORACLE)/install --no-zookeeper
+	@$(BIN)/python benchmarks/results $(BENCH)
+
+simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds
+	@SIMULATION_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation --timeout 0
+
+wheel: $(VENV)/.dev ## build dist/*.whl
+	@$(BIN)/pip wheel -q --no-deps --wheel-dir dist . && ls dist/*.whl
+
+clean: ## remove all that the commands above made, but no data
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find kafkalite tests compat_tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
