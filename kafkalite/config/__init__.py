@@ -1,0 +1,1 @@
+"""Settings: what each key means (`definitions`), and typed views of their values (`views`)."""

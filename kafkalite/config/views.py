@@ -1,0 +1,238 @@
+"""Typed views of settings: what the rest of the code reads.
+
+A topic key's value is the topic's own override, else the broker's setting of a synonym, else the
+default. Views are made once for each change of settings and read on every append, so they hold
+plain parsed values under the names of Kafka's keys. They are named tuples, changed with `_replace`:
+dataclasses of so many fields cost three times as much to import, and every start pays that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.keys import ConfigKey, Value
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.records.batch import TimestampType
+from kafkalite.types import BrokerId
+
+_OWN_PREFIX = "kafkalite."
+_INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
+_NOT_IN_VIEW = ("remote.", "local.", "errors.", "internal.")
+
+
+class TopicConfig(NamedTuple):
+    """The settings of one topic. `TopicConfig()` has Kafka's defaults."""
+
+    segment_bytes: int = 1 << 30
+    """`internal.segment.bytes` where a test sets it."""
+    segment_ms: int = 604_800_000
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10_485_760
+    flush_messages: int = 2**63 - 1
+    flush_ms: int = 2**63 - 1
+    retention_bytes: int = -1
+    """Negative: no limit."""
+    retention_ms: int = 604_800_000
+    """-1: no limit."""
+    max_message_bytes: int = 1_048_588
+    max_decompressed_message_bytes: int = 2_147_483_639
+    index_interval_bytes: int = 4096
+    delete_retention_ms: int = 86_400_000
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = 2**63 - 1
+    file_delete_delay_ms: int = 60_000
+    min_cleanable_dirty_ratio: float = 0.5
+    cleanup_policy: tuple[str, ...] = ("delete",)
+    """`compact`, `delete`, both or neither."""
+    unclean_leader_election_enable: bool = False
+    min_insync_replicas: int = 1
+    compression_type: str = "producer"
+    """`producer`, `uncompressed` or a codec's name."""
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_zstd_level: int = 3
+    preallocate: bool = False
+    message_timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    message_timestamp_before_max_ms: int = 2**63 - 1
+    message_timestamp_after_max_ms: int = 3_600_000
+    leader_replication_throttled_replicas: tuple[str, ...] = ()
+    follower_replication_throttled_replicas: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, overrides: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
+        """The topic's `overrides` over what `broker` gives.
+
+        Names that are no topic key are passed over, as an older or newer release may have written
+        them. `KafkaError(INVALID_CONFIG)` for a value that `validate_topic_config` refuses.
+        """
+        if not overrides:
+            return broker.topic_defaults
+        return _apply_topic_values(
+            broker.topic_defaults,
+            {
+                key.name: key.parse(overrides[key.name])
+                for key in TOPIC_KEYS.values()
+                if key.name in overrides
+            },
+        )
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the last record of each key is kept and others may go."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def is_deleted_by_age(self) -> bool:
+        """Whether retention (time and size) removes segments."""
+        return "delete" in self.cleanup_policy
+
+
+class BrokerConfig(NamedTuple):
+    """The settings of one broker. `BrokerConfig()` has the defaults."""
+
+    node_id: BrokerId = BrokerId(1)
+    broker_rack: str | None = None
+    listeners: tuple[str, ...] = ("PLAINTEXT://:9092",)
+    advertised_listeners: tuple[str, ...] | None = None
+    """None: the listeners."""
+    log_dirs: tuple[str, ...] = ("kafkalite-data",)
+    auto_create_topics_enable: bool = True
+    delete_topic_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    socket_request_max_bytes: int = 104_857_600
+    socket_send_buffer_bytes: int = 102_400
+    socket_receive_buffer_bytes: int = 102_400
+    socket_listen_backlog_size: int = 50
+    connections_max_idle_ms: int = 600_000
+    max_connections: int = 2**31 - 1
+    queued_max_requests: int = 500
+    request_timeout_ms: int = 30_000
+    fetch_max_bytes: int = 57_671_680
+    max_incremental_fetch_session_cache_slots: int = 1000
+    max_request_partition_size_limit: int = 2000
+    log_retention_check_interval_ms: int = 300_000
+    log_flush_offset_checkpoint_interval_ms: int = 60_000
+    log_flush_start_offset_checkpoint_interval_ms: int = 60_000
+    producer_id_expiration_ms: int = 86_400_000
+    replica_lag_time_max_ms: int = 30_000
+    replica_fetch_max_bytes: int = 1_048_576
+    replica_fetch_response_max_bytes: int = 10_485_760
+    replica_fetch_min_bytes: int = 1
+    replica_fetch_wait_max_ms: int = 500
+    replica_fetch_backoff_ms: int = 1000
+    replica_high_watermark_checkpoint_interval_ms: int = 5000
+    offset_metadata_max_bytes: int = 4096
+    offsets_commit_timeout_ms: int = 5000
+    offsets_load_buffer_size: int = 5_242_880
+    offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
+    offsets_topic_num_partitions: int = 50
+    offsets_topic_replication_factor: int = 3
+    offsets_topic_segment_bytes: int = 104_857_600
+    metadata_log_segment_bytes: int = 1 << 30
+    metadata_log_max_record_bytes_between_snapshots: int = 20_971_520
+    kafkalite_record_validation: str = "header"
+    """`header` or `full`."""
+    topic_defaults: TopicConfig = TopicConfig()
+    """What topics have that set nothing."""
+    settings: Mapping[str, str] = MappingProxyType({})
+    """What was set, as text: DescribeConfigs tells it from defaults."""
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str]) -> BrokerConfig:
+        """The view of `settings` (texts by Kafka's names) over the defaults.
+
+        Kafka's other keys are kept and have no effect. `KafkaError(INVALID_CONFIG)` for a value
+        that its key does not take, and for an unknown name that begins with `kafkalite.`.
+        """
+        values: dict[str, Value] = {}
+        for name, text in settings.items():
+            key = BROKER_KEYS.get(name)
+            if key is not None:
+                values[name] = key.parse(text)
+            elif name.startswith(_OWN_PREFIX):
+                raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown broker config name: {name}")
+        # The table and the fields are held against each other by a test, not by types.
+        fields: dict[str, Any] = {
+            _field_name(name): value for name, value in values.items() if name in _BROKER_FIELDS
+        }
+        if "log.dirs" not in values and "log.dir" in values:
+            fields["log_dirs"] = values["log.dir"]
+        return cls(**fields, topic_defaults=_topic_defaults(values), settings=dict(settings))
+
+
+def validate_topic_config(overrides: Mapping[str, str], broker: BrokerConfig | None = None) -> None:
+    """Refuse what a topic may not set: `KafkaError(INVALID_CONFIG)` with Kafka's message.
+
+    `overrides` is all that the topic would have, not only what changes. Of several faults Kafka's
+    first is told: unknown names, then values in the order of the keys, then values at odds.
+    """
+    unknown = [name for name in overrides if name not in TOPIC_KEYS]
+    if unknown:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {min(unknown)}")
+    config = TopicConfig.of(overrides, broker or BrokerConfig())
+    if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms})"
+            f" > max.compaction.lag.ms ({config.max_compaction_lag_ms})",
+        )
+    remote = overrides.get("remote.storage.enable", "false")
+    if TOPIC_KEYS["remote.storage.enable"].parse(remote):
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        )
+
+
+def _topic_defaults(broker_values: Mapping[str, Value]) -> TopicConfig:
+    """What topics get from the broker's own settings."""
+    values: dict[str, Value] = {}
+    for key in TOPIC_KEYS.values():
+        value = _from_synonyms(key, broker_values)
+        if value is not None:
+            values[key.name] = value
+    return _apply_topic_values(TopicConfig(), values)
+
+
+def _from_synonyms(key: ConfigKey, broker_values: Mapping[str, Value]) -> Value | None:
+    """The first synonym that is set, in the topic key's unit."""
+    for name, factor in key.synonyms:
+        value = broker_values.get(name)
+        if value is not None:
+            return value * factor if isinstance(value, int) and factor != 1 else value
+    return None
+
+
+def _apply_topic_values(base: TopicConfig, values: Mapping[str, Value]) -> TopicConfig:
+    """`base` with `values`, by Kafka's names; those without a field are left out."""
+    # The table and the fields are held against each other by a test, not by types.
+    fields: dict[str, Any] = {
+        _field_name(name): value
+        for name, value in values.items()
+        if not name.startswith(_NOT_IN_VIEW)
+    }
+    if _INTERNAL_SEGMENT_BYTES in values:
+        fields["segment_bytes"] = values[_INTERNAL_SEGMENT_BYTES]
+    timestamp_type = values.get("message.timestamp.type")
+    if timestamp_type is not None:
+        fields["message_timestamp_type"] = (
+            TimestampType.LOG_APPEND_TIME
+            if timestamp_type == "LogAppendTime"
+            else TimestampType.CREATE_TIME
+        )
+    return base._replace(**fields)
+
+
+def _field_name(name: str) -> str:
+    return name.replace(".", "_")
+
+
+_BROKER_FIELDS = frozenset(
+    name for name in BROKER_KEYS if _field_name(name) in BrokerConfig._fields
+)
