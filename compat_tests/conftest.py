@@ -1,0 +1,69 @@
+"""Which broker the conformance tests talk to.
+
+With `BOOTSTRAP=HOST:PORT` it is one that runs (the real Kafka), and the tests that need a process
+of their own are not selected. Without, one kafkalite serves the whole session.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from compat_tests.process import KafkaliteProcess
+
+BOOTSTRAP = os.environ.get("BOOTSTRAP")
+HERE = Path(__file__).parent
+_topic_numbers = itertools.count()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A longer timeout than unit tests have; and what cannot run on a foreign broker is
+    deselected."""
+    gone = []
+    for item in items:
+        if not item.path.is_relative_to(HERE):
+            continue
+        item.add_marker(pytest.mark.timeout(300))
+        if BOOTSTRAP and (
+            item.get_closest_marker("needs_process") or item.get_closest_marker("jvm")
+        ):
+            gone.append(item)
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [item for item in items if item not in gone]
+
+
+@pytest.fixture(scope="session")
+def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`HOST:PORT` of the broker under test."""
+    if BOOTSTRAP:
+        yield BOOTSTRAP
+        return
+    broker = KafkaliteProcess.start(tmp_path_factory.mktemp("broker") / "data")
+    yield broker.address
+    assert broker.stop() == 0
+
+
+@pytest.fixture
+def start_kafkalite(tmp_path: Path) -> Iterator[Callable[..., KafkaliteProcess]]:
+    """Starts brokers of the test's own (`data`, `port`), by default on one folder; kills what
+    still runs."""
+    started: list[KafkaliteProcess] = []
+
+    def start(data: Path = tmp_path / "data", *, port: int = 0) -> KafkaliteProcess:
+        started.append(KafkaliteProcess.start(data, port=port))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+@pytest.fixture
+def topic() -> str:
+    """A name that no other test and no earlier run used."""
+    return f"compat-{os.getpid()}-{next(_topic_numbers)}"
