@@ -1,9 +1,9 @@
 """Every topic key of Kafka 4.4, and the broker keys that kafkalite acts on.
 
 Names, types, defaults, ranges and synonyms are facts of Kafka 4.4.0's definitions; the tests hold
-them against what the real broker describes (`tests/data/configs.json`) and refuses. Topic keys stand
-in the order in which Kafka checks them, so that of two wrong values the same one is named. Keys that
-begin with `kafkalite.` are ours.
+them against what the real broker describes (`tests/data/configs.json`) and refuses. Topic keys
+stand in the order in which Kafka checks them, so that of two wrong values the same one is named.
+Keys that begin with `kafkalite.` are ours.
 """
 
 from __future__ import annotations
