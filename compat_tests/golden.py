@@ -1,0 +1,134 @@
+"""The golden exchanges of tests/data, and the scripts that recorded them, put to another broker.
+
+Requests are built and answers decoded with kafka-python's schemas, which know nothing of
+kafkalite's codecs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+DATA = Path(__file__).parent.parent / "tests" / "data"
+SCRIPT = DATA / "make" / "errors.py"
+
+Fields = dict[str, Any]
+"""A request or response as JSON: any value that a schema can hold."""
+
+
+def rows(name: str) -> list[Fields]:
+    """All rows of a golden file, `.json` or `.jsonl`."""
+    text = (DATA / name).read_text()
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in text.splitlines()]
+    found: list[Fields] = json.loads(text)
+    return found
+
+
+class Golden:
+    """The recording script's functions, bound to a broker."""
+
+    def __init__(self, address: str) -> None:
+        host, port = address.rsplit(":", 1)
+        # The script has no types, and runs when imported: all above its run is executed here.
+        self.script: dict[str, Any] = {"__file__": str(SCRIPT), "__name__": "golden_script"}
+        source = SCRIPT.read_text().split("\ndata = None\n")[0]
+        with patch.object(sys, "argv", [SCRIPT.name, "--bootstrap", address]):
+            exec(compile(source, SCRIPT, "exec"), self.script)
+        names = {row["code"]: row["name"] for row in rows("error-codes.json")}
+        self.script.update(host=host, port=int(port), NAMES=names)
+
+    def ask(self, frame: bytes) -> tuple[str, bytes | None]:
+        """Sends one frame on a connection of its own: `response` and it, or `closed`, or
+        `silence`."""
+        connection = self.script["Conn"]()
+        try:
+            outcome, answer = connection.ask(frame)
+        finally:
+            connection.s.close()
+        return outcome, answer
+
+    def call(self, api: str, version: int, fields: Fields) -> Fields:
+        """One request from fields; the decoded answer, which must come."""
+        frame = self.script["build"](self._message(f"{api}Request"), version, fields)
+        outcome, answer = self.ask(frame)
+        assert outcome == "response", (api, version, outcome)
+        assert answer is not None
+        return self.decode(api, version, answer)
+
+    def decode(self, api: str, version: int, answer: bytes) -> Fields:
+        message = self._message(f"{api}Response").decode(
+            answer, version=version, header=True, framed=True
+        )
+        decoded: Fields = self.script["plainly"](message, version)
+        return decoded
+
+    def errors(self, decoded: Fields) -> list[Fields]:
+        """Each error code in an answer that is not 0: where, code, name and message."""
+        return list(self.script["find_errors"](decoded))
+
+    def cases(self, state: Fields) -> Iterator[tuple[str, bytes]]:
+        """The bad requests, by name, as frames. `state`: what their preparation found out."""
+        self.script["state"] = state
+        for name, request, _ in self.script["cases"]():
+            yield name, request if isinstance(request, bytes) else self.script["build"](*request)
+
+    def fresh_topics(self, topics: dict[str, Fields]) -> None:
+        """Creates topics (name to the fields of its CreateTopics item), after deleting old ones of
+        that name."""
+        old = [{"name": name, "topic_id": None} for name in topics]
+        self.call("DeleteTopics", 6, {"topics": old, "timeout_ms": 5_000})
+        created = self.call(
+            "CreateTopics",
+            7,
+            {
+                "topics": [
+                    {"num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+                    | {"name": name}
+                    | fields
+                    for name, fields in topics.items()
+                ],
+                "timeout_ms": 5_000,
+                "validate_only": False,
+            },
+        )
+        assert not self.errors(created), created
+        while self.errors(
+            self.metadata(list(topics))
+        ):  # the real Kafka's brokers learn of it later.
+            pass
+
+    def metadata(self, topics: list[str]) -> Fields:
+        names = [{"topic_id": None, "name": name} for name in topics]
+        return self.call("Metadata", 12, {"topics": names, "allow_auto_topic_creation": False})
+
+    def end_offsets(self, topics: dict[str, Fields]) -> Fields:
+        """Of every partition, which answers only where it is led."""
+        return self.call(
+            "ListOffsets",
+            9,
+            {
+                "replica_id": -1,
+                "isolation_level": 0,
+                "topics": [
+                    {
+                        "name": name,
+                        "partitions": [
+                            {"partition_index": i, "current_leader_epoch": -1, "timestamp": -1}
+                            for i in range(fields.get("num_partitions", 1))
+                        ],
+                    }
+                    for name, fields in topics.items()
+                ],
+            },
+        )
+
+    def _message(self, name: str) -> Any:  # a class of kafka-python's, which has no types.
+        for module in (self.script[letter] for letter in "ACMP"):
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise LookupError(name)
