@@ -1,0 +1,280 @@
+"""One connected socket under a registered reader: receives into the machine's space, sends its
+parts.
+
+File slices leave by `sendfile` where the platform has it; a header before one is sent with
+MSG_MORE, so that both share a packet. The numbers behind the constants are in
+docs/decisions/0006-network.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections import deque
+from itertools import islice
+
+from kafkalite.log.files import Buffer, FileSlice, Part
+from kafkalite.ports.network import Address, Connection
+
+SENDFILE_BYTES = 1 << 20
+"""The most that one `sendfile` takes, one a turn, so that the other connections have theirs."""
+READ_BYTES = 256 << 10
+"""The most that is read from a file for a socket that cannot take it by `sendfile`."""
+SMALL_RECEIVE = 4096
+"""A receive of up to this size that filled its space is followed by a second one in the same
+turn."""
+_BUFFERS_A_CALL = 64
+"""Far below IOV_MAX, which is 1024 on Linux and 16 at the least that POSIX allows."""
+
+_HAS_SENDFILE = hasattr(os, "sendfile")
+_HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
+_MSG_MORE = getattr(socket, "MSG_MORE", 0)
+
+
+class TruncatedSliceError(OSError):
+    """A file became shorter than the slice that was being sent; the peer cannot be told but by
+    closing."""
+
+
+class SocketLink:
+    """See `Link`. Begins to read at `start`."""
+
+    __slots__ = (
+        "_closed",
+        "_connection",
+        "_fd",
+        "_local",
+        "_loop",
+        "_paused",
+        "_peer",
+        "_queue",
+        "_reading",
+        "_sent",
+        "_socket",
+        "_writing",
+    )
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, connection: Connection
+    ) -> None:
+        self._loop = loop
+        self._socket = sock
+        self._fd = sock.fileno()
+        self._connection = connection
+        self._local = Address(*sock.getsockname()[:2])
+        self._peer = Address(*sock.getpeername()[:2])
+        self._queue: deque[Part] = deque()
+        self._sent = 0
+        """Bytes of the queue's first part that have left."""
+        self._paused = False
+        self._reading = False
+        self._writing = False
+        self._closed = False
+
+    @property
+    def local(self) -> Address:
+        """See `Link`."""
+        return self._local
+
+    @property
+    def peer(self) -> Address:
+        """See `Link`."""
+        return self._peer
+
+    def start(self) -> None:
+        """Hand the link to the machine and read."""
+        self._connection.opened(self)
+        self._read_on()
+
+    # Receiving. A pause leaves the reader registered: mostly nothing comes meanwhile, and two
+    # system calls are saved; when something does come, the reader is taken away then.
+
+    def pause(self) -> None:
+        """See `Link`."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """See `Link`."""
+        self._paused = False
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if not (self._reading or self._is_held()):
+            self._reading = True
+            self._loop.add_reader(self._fd, self._readable)
+
+    def _readable(self) -> None:
+        if self._paused or self._queue:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+            return
+        if self._receive() and not self._is_held():
+            self._receive()
+
+    def _is_held(self) -> bool:
+        return self._paused or bool(self._queue) or self._closed
+
+    def _receive(self) -> bool:
+        """Whether more is likely to wait, and the receive was small enough to look for it at
+        once."""
+        try:
+            space = self._connection.space()
+            size = self._socket.recv_into(space)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            self._end(error)
+            return False
+        if not size:
+            self._end(None)
+            return False
+        self._connection.filled(size)
+        return size <= SMALL_RECEIVE and size == len(space)
+
+    # Sending.
+
+    def write(self, parts: list[Part]) -> bool:
+        """See `Link`."""
+        queue = self._queue
+        if self._closed:
+            _release(parts)
+            return False
+        if queue:
+            queue.extend(parts)
+            return False
+        if len(parts) == 1 and isinstance(data := parts[0], bytes):
+            # The usual small answer, without the queue.
+            try:
+                sent = self._socket.send(data)
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError as error:
+                self._end(error)
+                return False
+            if sent == len(data):
+                return True
+            self._sent = sent
+            queue.append(data)
+        else:
+            queue.extend(parts)
+            if self._send_turn():
+                return True
+        if not self._closed:
+            self._write_on()
+        return False
+
+    def _write_on(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self._loop.add_writer(self._fd, self._writable)
+
+    def _writable(self) -> None:
+        if not self._send_turn():
+            return
+        self._writing = False
+        self._loop.remove_writer(self._fd)
+        self._connection.drained()
+        self._read_on()
+
+    def _send_turn(self) -> bool:
+        """Send as much as one turn allows. True when the queue is empty."""
+        queue = self._queue
+        try:
+            while queue:
+                part = queue[0]
+                if isinstance(part, (bytes, bytearray, memoryview)):
+                    if not self._send_buffers():
+                        return False
+                elif not len(part):
+                    self._shift()
+                elif not self._send_slice(part) or queue:
+                    return False
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            self._end(error)
+            return False
+        return True
+
+    def _send_buffers(self) -> bool:
+        """Send the queue's leading bytes in one call. False when some of them have to wait."""
+        buffers: list[Buffer] = []
+        flags = 0
+        for part in islice(self._queue, _BUFFERS_A_CALL):
+            if isinstance(part, (bytes, bytearray, memoryview)):
+                buffers.append(part)
+            elif len(part):
+                # Never before an empty slice: the kernel would hold the bytes back for 200 ms.
+                flags = _MSG_MORE
+                break
+        if self._sent:
+            buffers[0] = memoryview(buffers[0])[self._sent :]
+        if _HAS_SENDMSG and len(buffers) > 1:
+            left = self._socket.sendmsg(buffers, (), flags)
+        else:
+            left = self._socket.send(buffers[0], flags)
+            del buffers[1:]
+        whole = True
+        for buffer in buffers:
+            whole = left >= len(buffer)
+            if not whole:
+                self._sent += left
+                break
+            left -= len(buffer)
+            self._shift_to_buffer()
+        return whole
+
+    def _shift_to_buffer(self) -> None:
+        """Drop the first part that is bytes, and the empty slices before it."""
+        while not isinstance(self._queue[0], (bytes, bytearray, memoryview)):
+            self._shift()
+        self._shift()
+
+    def _send_slice(self, part: FileSlice) -> bool:
+        """Send some of the slice that leads the queue. False when some of it has to wait."""
+        left = len(part) - self._sent
+        if _HAS_SENDFILE:
+            count = min(left, SENDFILE_BYTES)
+            sent = os.sendfile(self._fd, part.fd, part.position + self._sent, count)
+        else:
+            data = part.read(self._sent, min(left, READ_BYTES))
+            sent = self._socket.send(data) if data else 0
+        if not sent:
+            raise TruncatedSliceError(f"{left} bytes of a file slice are gone")
+        self._sent += sent
+        if sent < left:
+            return False
+        self._shift()
+        return True
+
+    def _shift(self) -> None:
+        part = self._queue.popleft()
+        self._sent = 0
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            part.release()
+
+    # The end.
+
+    def close(self) -> None:
+        """See `Link`."""
+        self._end(None)
+
+    def _end(self, error: OSError | None) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._reading:
+            self._loop.remove_reader(self._fd)
+        if self._writing:
+            self._loop.remove_writer(self._fd)
+        self._socket.close()
+        _release(self._queue)
+        self._queue.clear()
+        self._loop.call_soon(self._connection.closed, error)
+
+
+def _release(parts: list[Part] | deque[Part]) -> None:
+    for part in parts:
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            part.release()

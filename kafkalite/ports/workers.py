@@ -1,0 +1,72 @@
+"""The Workers port: where blocking work goes (fsync, compaction, recovery, ZooKeeper), off the
+event loop.
+
+What is handed over must not be touched by the loop until `run` returns: closed, immutable segments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Protocol, TypeVar, TypeVarTuple
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+DEFAULT_THREADS = 4
+
+
+class Workers(Protocol):
+    """A place to block."""
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        """What `function(*args)` returns or raises. Cancelling the wait leaves the function
+        running."""
+        ...
+
+    def close(self) -> None:
+        """Return when all that was begun has ended. May be called twice."""
+        ...
+
+
+class ThreadWorkers(Workers):
+    """Threads, made when first needed: a broker that never blocks has none."""
+
+    def __init__(self, threads: int = DEFAULT_THREADS) -> None:
+        self._threads = threads
+        self._pool: Executor | None = None
+        self._closed = False
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        """See `Workers`."""
+        if self._closed:
+            raise RuntimeError("the workers are closed")
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="kafkalite-worker")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
+
+    def close(self) -> None:
+        """See `Workers`."""
+        self._closed = True
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+class InlineWorkers(Workers):
+    """The twin: runs the work where it is asked for, so that a simulation stays one sequence of
+    steps."""
+
+    def __init__(self) -> None:
+        self._closed = False
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        """See `Workers`."""
+        if self._closed:
+            raise RuntimeError("the workers are closed")
+        return function(*args)
+
+    def close(self) -> None:
+        """See `Workers`."""
+        self._closed = True

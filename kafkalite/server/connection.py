@@ -1,0 +1,363 @@
+"""The machine of one client's connection: requests out of bytes, answers into bytes, in request
+order.
+
+It knows neither sockets nor Kafka: the network fills it (`ports.network.Connection`), and `handle`,
+which is dispatch, gives the answer of each frame, or a `Pending` that is completed later. While one
+is pending the connection is read on, within limits, and its peer's end is seen at once.
+
+Why it may hold back the requests that it has received (`_held`):
+
+    TURN      16 requests were handled in this turn of the loop; the next turn goes on
+    AHEAD     16 requests, or 1 MiB of them, wait behind an answer that is not made yet
+    OUTPUT    the peer does not take the answers
+    ROOM      other connections use up the room for partial frames
+    MUTED     dispatch wants no more from this client for now (a quota)
+    CLOSING   nothing more is answered; what is written may leave
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from kafkalite.errors import InvariantError, ProtocolError
+from kafkalite.log.files import Part
+from kafkalite.ports.network import Address, Link
+from kafkalite.server.receive_buffer import BufferPool, ReceiveBuffer
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S")
+
+REQUESTS_A_TURN = 16
+REQUESTS_AHEAD = 16
+BYTES_AHEAD = 1 << 20
+
+_TURN, _AHEAD, _OUTPUT, _ROOM, _MUTED, _CLOSING = 1, 2, 4, 8, 16, 32
+_NOT_OUTPUT = ~_OUTPUT
+"""For output alone the link itself stops reading."""
+
+
+class Pending:
+    """The place of an answer that is not made yet. Whoever parked the request completes it once."""
+
+    __slots__ = ("_abandoned", "_completed", "_parts", "_size", "is_done")
+
+    def __init__(self, abandoned: Callable[[], None] | None = None) -> None:
+        """`abandoned` is called when the client has gone: no one waits for the answer any more. It
+        is not called after `complete`, and to complete it after that call does nothing."""
+        self._abandoned = abandoned
+        self._completed: Callable[[], None] | None = None
+        self._parts: list[Part] | None = None
+        self._size = 0
+        self.is_done = False
+        """Completed or abandoned."""
+
+    def complete(self, parts: list[Part] | None) -> None:
+        """The answer, with its length prefix; None when none is due. Runs no handler, and is cheap:
+        it may be called from inside another connection's request."""
+        if self.is_done:
+            _release(parts)
+            return
+        self.is_done = True
+        self._abandoned = None
+        self._parts = parts
+        if self._completed is not None:
+            self._completed()
+
+    def _forget(self) -> None:
+        """The client has gone."""
+        self._completed = None
+        _release(self._parts)
+        self._parts = None
+        if not self.is_done:
+            self.is_done = True
+            abandoned, self._abandoned = self._abandoned, None
+            if abandoned is not None:
+                abandoned()
+
+
+Answer = list[Part] | Pending | None
+"""A response's parts with its length prefix; one that comes later; or none (acks=0)."""
+Handle = Callable[["ClientConnection[S]", memoryview], Answer]
+"""Answers one frame (without its length). The view dies when it returns: what is kept is copied,
+the answer's parts too. `ProtocolError` closes the connection, with one line in the log."""
+
+
+class ClientConnection(Generic[S]):
+    """See the module, and `ports.network.Connection`. `session` is what dispatch keeps about the
+    client."""
+
+    __slots__ = (
+        "_ahead_bytes", "_buffer", "_call_soon", "_checks_views", "_handle", "_held", "_in_turn",
+        "_link", "_on_closed", "_out", "_pool", "_slots", "_was_active", "session",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        session: S,
+        handle: Handle[S],
+        *,
+        pool: BufferPool,
+        call_soon: Callable[[Callable[[], None]], object],
+        max_request_bytes: int,
+        on_closed: Callable[[ClientConnection[S]], None],
+        checks_views: bool = False,
+    ) -> None:
+        """`checks_views` proves for each request that its handler kept no view of it, at the price
+        of a copy: for tests."""
+        self.session = session
+        self._handle = handle
+        self._pool = pool
+        self._buffer = ReceiveBuffer(pool, max_request_bytes)
+        self._call_soon = call_soon
+        self._on_closed = on_closed
+        self._checks_views = checks_views
+        self._link: Link | None = None
+        self._slots: deque[Pending] = deque()
+        """The answers that cannot leave yet: the first is not made, the others wait behind it."""
+        self._ahead_bytes = 0
+        """The size of the requests of those slots."""
+        self._out: list[Part] = []
+        self._held = 0
+        self._in_turn = False
+        self._was_active = True
+
+    @property
+    def link(self) -> Link:
+        """The network's end. There is one from `opened` on."""
+        assert self._link is not None, "the connection is not open yet"
+        return self._link
+
+    @property
+    def peer(self) -> Address:
+        """The client's address."""
+        return self.link.peer
+
+    @property
+    def local(self) -> Address:
+        """The address that the client connected to."""
+        return self.link.local
+
+    def take_activity(self) -> bool:
+        """Whether the client was served since the last call, or waits to be."""
+        active = self._was_active or bool(self._slots)
+        self._was_active = False
+        return active
+
+    # What the network calls.
+
+    def opened(self, link: Link) -> None:
+        """See `Connection`."""
+        self._link = link
+
+    def space(self) -> memoryview:
+        """See `Connection`."""
+        return self._buffer.space()
+
+    def filled(self, size: int) -> None:
+        """See `Connection`."""
+        self._was_active = True
+        if self._buffer.filled(size) and not self._held:
+            self._turn()
+
+    def drained(self) -> None:
+        """See `Connection`."""
+        self._was_active = True
+        if self._held & _CLOSING:
+            self.link.close()
+            return
+        self._held &= ~_OUTPUT
+        if not self._held:
+            self._turn()
+
+    def closed(self, error: OSError | None) -> None:
+        """See `Connection`."""
+        if error is not None:
+            logger.debug("%s: connection lost: %s", self._link and self._link.peer, error)
+        self._held |= _CLOSING
+        self._buffer.clear()
+        _release(self._out)
+        self._out = []
+        self._abandon()
+        self._on_closed(self)
+
+    # What the broker calls.
+
+    def mute(self) -> None:
+        """Handle no more requests until `unmute`; pending answers still leave."""
+        self._hold(_MUTED)
+
+    def unmute(self) -> None:
+        """Go on with the requests, in a later turn of the loop."""
+        self._let_go(_MUTED)
+
+    def stop(self) -> None:
+        """Handle no more requests, abandon what is pending, and close when the answers made have
+        left."""
+        self._hold(_CLOSING)
+        self._abandon()
+        if not self._in_turn:
+            self._flush()
+        if not self._held & _OUTPUT and not self._in_turn:
+            self.link.close()
+
+    def close(self) -> None:
+        """Close at once; answers that have not left are dropped."""
+        self._hold(_CLOSING)
+        self.link.close()
+
+    # Requests.
+
+    def _turn(self) -> None:
+        """Handle the requests that are there, as many as one turn allows, and send what they
+        gave."""
+        buffer = self._buffer
+        self._in_turn = True
+        try:
+            for _ in range(REQUESTS_A_TURN):
+                frame = buffer.next_frame()
+                if frame is None:
+                    if not buffer.make_room():
+                        self._wait_for_room()
+                    break
+                size = len(frame)
+                if self._checks_views:
+                    answer = self._handle_checked(frame)
+                else:
+                    answer = self._handle(self, frame)
+                    frame.release()
+                if type(answer) is list and not self._slots:
+                    if self._out:
+                        self._out += answer
+                    else:
+                        self._out = answer
+                elif answer is not None:
+                    self._park(answer, size)
+                if self._held:
+                    break
+            else:
+                self._hold(_TURN)
+                self._call_soon(self._next_turn)
+        except ProtocolError as error:
+            logger.warning("%s: closing the connection: %s", self.peer, error)
+            self._in_turn = False
+            self.stop()
+        except BaseException:
+            self._in_turn = False
+            self.close()
+            raise
+        else:
+            self._in_turn = False
+            if self._held & _CLOSING:
+                self.stop()
+            elif self._out:
+                self._flush()
+
+    def _handle_checked(self, frame: memoryview) -> Answer:
+        copy = bytearray(frame)
+        view = memoryview(copy)
+        answer = self._handle(self, view)
+        view.release()
+        try:
+            copy.clear()
+        except BufferError:
+            raise InvariantError("a handler kept a view of its request") from None
+        return answer
+
+    def _park(self, answer: list[Part] | Pending, size: int) -> None:
+        if isinstance(answer, Pending):
+            slot = answer
+        else:
+            slot = Pending()
+            slot.complete(answer)
+        slot._size = size
+        self._slots.append(slot)
+        self._ahead_bytes += size
+        if slot.is_done:
+            self._collect()
+        else:
+            slot._completed = self._completed
+        if self._is_far_ahead():
+            self._hold(_AHEAD)
+
+    def _is_far_ahead(self) -> bool:
+        return len(self._slots) >= REQUESTS_AHEAD or self._ahead_bytes >= BYTES_AHEAD
+
+    def _wait_for_room(self) -> None:
+        self._hold(_ROOM)
+        self._pool.call_when_given_back(self._try_room)
+
+    def _try_room(self) -> None:
+        if self._held & _CLOSING:
+            return
+        if self._buffer.make_room():
+            self._let_go(_ROOM)
+        else:
+            self._pool.call_when_given_back(self._try_room)
+
+    # Holding back, and going on in a turn of its own: never inside whoever caused it.
+
+    def _hold(self, reason: int) -> None:
+        if not self._held & _NOT_OUTPUT:
+            self.link.pause()
+        self._held |= reason
+
+    def _let_go(self, reason: int) -> None:
+        if not self._held & reason:
+            return
+        self._held &= ~reason
+        if not self._held & _NOT_OUTPUT:
+            self._held |= _TURN
+            self._call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        self._held &= ~_TURN
+        if not self._held:
+            self._turn()
+        if not self._held & _NOT_OUTPUT:
+            self.link.resume()
+
+    # Answers.
+
+    def _completed(self) -> None:
+        """A slot is done. Answers leave at once, or at the end of the turn that is under way
+        here."""
+        self._was_active = True
+        self._collect()
+        if self._held & _AHEAD and not self._is_far_ahead():
+            self._let_go(_AHEAD)
+        if self._out and not self._in_turn:
+            self._flush()
+
+    def _collect(self) -> None:
+        """Move the answers that nothing stands before to the output."""
+        slots = self._slots
+        while slots and slots[0].is_done:
+            slot = slots.popleft()
+            slot._completed = None
+            self._ahead_bytes -= slot._size
+            if slot._parts:
+                self._out += slot._parts
+                slot._parts = None
+
+    def _flush(self) -> None:
+        parts = self._out
+        if parts:
+            self._out = []
+            if not self.link.write(parts):
+                self._held |= _OUTPUT
+
+    def _abandon(self) -> None:
+        slots, self._slots = self._slots, deque()
+        self._ahead_bytes = 0
+        for slot in slots:
+            slot._forget()
+
+
+def _release(parts: list[Part] | None) -> None:
+    for part in parts or ():
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            part.release()
