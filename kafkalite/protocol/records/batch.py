@@ -211,6 +211,13 @@ def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     return compute_crc(buffer, position, size) == header.crc
 
 
+def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0) -> None:
+    """Write the 61 bytes of `header`, but with the CRC of the (whole) batch at `position`."""
+    _HEADER.pack_into(buffer, position, *header)
+    crc = compute_crc(buffer, position, header.size_bytes)
+    _CRC.pack_into(buffer, position + _CRC_POSITION, crc)
+
+
 def stamp(
     buffer: WritableBuffer, position: int, *, base_offset: Offset, leader_epoch: LeaderEpoch
 ) -> None:

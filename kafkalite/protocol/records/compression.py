@@ -1,8 +1,49 @@
-"""The four codecs of record batches, in the framings that Kafka's Java client reads and writes."""
+"""The four codecs of record batches, in the framings that Kafka's Java client reads and writes.
+
+    codec   framing written                              read besides
+    gzip    one member                                   several members; bytes after the last
+    snappy  xerial: a 16-byte header, then blocks of     one raw block; xerial streams in a row
+            at most 32 KiB, each after its int32 length
+    lz4     frame of independent 64 KiB blocks, no       any frame but one of linked blocks,
+            content size, no checksums                   which Java refuses
+    zstd    one frame without its content size           several frames
+
+Compressed bytes come from strangers, so `decompress` stops at a limit: what it allocates is bounded
+by the limit, or by the input, and one block. The libraries are imported at first use, as they would
+cost a start 20 ms (docs/decisions/0002-compression-libraries.md).
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from struct import Struct
+
+from kafkalite.errors import CorruptRecordError
+
+Buffer = bytes | bytearray | memoryview
+
+DEFAULT_LIMIT_BYTES = 2_147_483_639
+"""Kafka's default of `max.decompressed.message.bytes`: the longest array that Java can hold."""
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
+"""The magic, then the version and the oldest version that can read it."""
+_XERIAL_BLOCK_SIZE = 32 * 1024
+_SNAPPY_MAX_EXPANSION = 22
+"""No snappy element makes more than 64 bytes of 3: a larger claim is refused unallocated."""
+_CHUNK_LENGTH = Struct(">i")
+
+_LZ4_FAST_LEVEL = 9
+"""Where Kafka's writer takes the fast compressor; its other levels are those of the slow one."""
+_LZ4_INDEPENDENT_BLOCKS = 0x20
+_LZ4_FLAGS_POSITION = 4
+
+_ZSTD_LEVEL = 3
+_GZIP_LEVEL = -1
+_GZIP_WINDOW = 31
+"""zlib's number for: 32 KiB window, gzip header and trailer."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_BLOCK_SIZE = 256 * 1024
 
 
 class Compression(IntEnum):
@@ -13,3 +54,193 @@ class Compression(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+class DecompressionError(CorruptRecordError):
+    """Compressed bytes that are not what their codec says."""
+
+
+class DecompressedTooLargeError(CorruptRecordError):
+    """Compressed bytes that would grow past the limit."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"records decompress to more than {limit_bytes} bytes")
+
+
+def compress(codec: Compression, data: Buffer, level: int | None = None) -> Buffer:
+    """`data` in the framing of `codec`; `data` itself for NONE.
+
+    `level` is the topic's `compression.<codec>.level`; None: Kafka's default. Snappy has none.
+    """
+    match codec:
+        case Compression.NONE:
+            return data
+        case Compression.GZIP:
+            return _compress_gzip(data, _GZIP_LEVEL if level is None else level)
+        case Compression.SNAPPY:
+            return _compress_snappy(data)
+        case Compression.LZ4:
+            return _compress_lz4(data, _LZ4_FAST_LEVEL if level is None else level)
+        case Compression.ZSTD:
+            return _compress_zstd(data, _ZSTD_LEVEL if level is None else level)
+
+
+def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Buffer:
+    """What `data` holds, at most `limit_bytes`; for NONE `data` itself.
+
+    `DecompressedTooLargeError` past the limit, `DecompressionError` for bytes that are not the
+    codec's: both are `CorruptRecordError`. A zstd stream that just ends early gives what came
+    before; whoever reads records from it finds that they end early too.
+    """
+    match codec:
+        case Compression.NONE:
+            if len(data) > limit_bytes:
+                raise DecompressedTooLargeError(limit_bytes)
+            return data
+        case Compression.GZIP:
+            return _decompress_gzip(data, limit_bytes)
+        case Compression.SNAPPY:
+            return _decompress_snappy(data, limit_bytes)
+        case Compression.LZ4:
+            return _decompress_lz4(data, limit_bytes)
+        case Compression.ZSTD:
+            return _decompress_zstd(data, limit_bytes)
+
+
+def _compress_gzip(data: Buffer, level: int) -> bytes:
+    import zlib
+
+    stream = zlib.compressobj(level, zlib.DEFLATED, _GZIP_WINDOW)
+    return stream.compress(data) + stream.flush()
+
+
+def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytearray:
+    import zlib
+
+    out = bytearray()
+    rest: Buffer = data
+    while True:
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            out += member.decompress(rest, limit_bytes - len(out) + 1)
+        except zlib.error as error:
+            raise DecompressionError(f"gzip: {error}") from error
+        if len(out) > limit_bytes:
+            raise DecompressedTooLargeError(limit_bytes)
+        if not member.eof:
+            raise DecompressionError("gzip: the stream ends early")
+        rest = member.unused_data
+        if not rest.startswith(_GZIP_MAGIC):
+            return out
+
+
+def _compress_snappy(data: Buffer) -> bytearray:
+    from cramjam import snappy
+
+    out = bytearray(_XERIAL_HEADER)
+    with memoryview(data) as view:
+        for start in range(0, len(view), _XERIAL_BLOCK_SIZE):
+            block = memoryview(snappy.compress_raw(view[start : start + _XERIAL_BLOCK_SIZE]))
+            out += _CHUNK_LENGTH.pack(len(block))
+            out += block
+    return out
+
+
+def _decompress_snappy(data: Buffer, limit_bytes: int) -> Buffer:
+    if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        return _decompress_snappy_block(memoryview(data), limit_bytes, limit_bytes)
+    out = bytearray()
+    view = memoryview(data)
+    position, end = 0, len(view)
+    while position < end:
+        if view[position : position + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
+            position += len(_XERIAL_HEADER)
+            if position > end:
+                raise DecompressionError("snappy: the header ends early")
+            continue
+        if end - position < _CHUNK_LENGTH.size:
+            raise DecompressionError("snappy: a block's length ends early")
+        (size,) = _CHUNK_LENGTH.unpack_from(view, position)
+        position += _CHUNK_LENGTH.size
+        if not 0 <= size <= end - position:
+            raise DecompressionError(f"snappy: a block of {size} bytes where {end - position} are")
+        block = view[position : position + size]
+        out += _decompress_snappy_block(block, limit_bytes - len(out), limit_bytes)
+        position += size
+    return out
+
+
+def _decompress_snappy_block(block: memoryview, left_bytes: int, limit_bytes: int) -> memoryview:
+    from cramjam import DecompressionError as SnappyError
+    from cramjam import snappy
+
+    try:
+        size = snappy.decompress_raw_len(block)
+        if size > _SNAPPY_MAX_EXPANSION * len(block):
+            raise DecompressionError(f"snappy: {len(block)} bytes cannot hold {size}")
+        if size > left_bytes:
+            raise DecompressedTooLargeError(limit_bytes)
+        return memoryview(snappy.decompress_raw(block))
+    except SnappyError as error:
+        raise DecompressionError(str(error)) from error
+
+
+def _compress_lz4(data: Buffer, level: int) -> bytes:
+    from lz4 import frame
+
+    compressed: bytes = frame.compress(
+        data,
+        compression_level=0 if level == _LZ4_FAST_LEVEL else level,
+        block_size=frame.BLOCKSIZE_MAX64KB,
+        block_linked=False,
+        store_size=False,
+    )
+    return compressed
+
+
+def _decompress_lz4(data: Buffer, limit_bytes: int) -> bytearray:
+    from lz4 import frame
+
+    if len(data) <= _LZ4_FLAGS_POSITION:
+        raise DecompressionError("lz4: the frame ends early")
+    if not data[_LZ4_FLAGS_POSITION] & _LZ4_INDEPENDENT_BLOCKS:
+        raise DecompressionError("lz4: blocks are linked")
+    stream = frame.LZ4FrameDecompressor()
+    out = bytearray()
+    rest: Buffer = data
+    # The library allocates what it may give and copies what it has not read: few, bounded steps.
+    step = max(_BLOCK_SIZE, 8 * len(data))
+    while not stream.eof:
+        try:
+            block = stream.decompress(rest, min(step, limit_bytes - len(out) + 1))
+        except RuntimeError as error:
+            raise DecompressionError(f"lz4: {error}") from error
+        out += block
+        if len(out) > limit_bytes:
+            raise DecompressedTooLargeError(limit_bytes)
+        if not block and stream.needs_input:
+            raise DecompressionError("lz4: the frame ends early")
+        rest = b""
+    return out
+
+
+def _compress_zstd(data: Buffer, level: int) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=level, write_content_size=False).compress(data)
+
+
+def _decompress_zstd(data: Buffer, limit_bytes: int) -> bytearray:
+    import zstandard
+
+    out = bytearray()
+    # A frame may name a window of up to 128 MiB, as Java takes it; memory is touched as it fills.
+    stream = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+    try:
+        while block := stream.read(min(_BLOCK_SIZE, limit_bytes - len(out) + 1)):
+            out += block
+            if len(out) > limit_bytes:
+                raise DecompressedTooLargeError(limit_bytes)
+    except zstandard.ZstdError as error:
+        raise DecompressionError(f"zstd: {error}") from error
+    return out
