@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,28 +98,32 @@ class Golden:
             },
         )
         assert not self.errors(created), created
-        while self.errors(
-            self.metadata(list(topics))
-        ):  # the real Kafka's brokers learn of it later.
+        # The real Kafka answers before its broker has learnt of the new topics, and leads them.
+        ids = {made["name"]: made["topic_id"] for made in created["topics"]}
+        while self.errors(self._fetch_by_id(ids, topics)):
             pass
 
     def metadata(self, topics: list[str]) -> Fields:
         names = [{"topic_id": None, "name": name} for name in topics]
         return self.call("Metadata", 12, {"topics": names, "allow_auto_topic_creation": False})
 
-    def end_offsets(self, topics: dict[str, Fields]) -> Fields:
-        """Of every partition, which answers only where it is led."""
+    def _fetch_by_id(self, ids: dict[str, str], topics: dict[str, Fields]) -> Fields:
+        """The start of every partition, which only answers where a topic of that id is led."""
+        partition = {"fetch_offset": 0, "current_leader_epoch": -1, "partition_max_bytes": 1}
         return self.call(
-            "ListOffsets",
-            9,
+            "Fetch",
+            13,
             {
-                "replica_id": -1,
-                "isolation_level": 0,
+                "max_wait_ms": 0,
+                "min_bytes": 0,
+                "max_bytes": 1,
+                "session_id": 0,
+                "session_epoch": -1,
                 "topics": [
                     {
-                        "name": name,
+                        "topic_id": uuid.UUID(ids[name]),
                         "partitions": [
-                            {"partition_index": i, "current_leader_epoch": -1, "timestamp": -1}
+                            {"partition": i, **partition}
                             for i in range(fields.get("num_partitions", 1))
                         ],
                     }
