@@ -1,0 +1,23 @@
+# Made by tools/generate_messages.py, digest 35c84e4e3628815d; do not edit.
+"""ExpireDelegationToken, API key 40: versions 1 to 2, as of Kafka 4.4.0."""
+
+from __future__ import annotations
+
+from kafkalite.protocol.schema import Request, Response, binary, int16, int32, int64
+
+
+class ExpireDelegationTokenRequest(
+    Request,
+    api_key=40,
+    versions="1-2",
+    flexible="2+",
+    listeners="broker controller",
+):
+    hmac: bytes = binary("0+")
+    expiry_time_period_ms: int = int64("0+")
+
+
+class ExpireDelegationTokenResponse(Response, api_key=40, versions="1-2", flexible="2+"):
+    error_code: int = int16("0+")
+    expiry_timestamp_ms: int = int64("0+")
+    throttle_time_ms: int = int32("0+")

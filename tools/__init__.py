@@ -1,0 +1,1 @@
+"""Generators that run by hand, where the real Kafka is installed."""
