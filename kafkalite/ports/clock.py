@@ -41,9 +41,8 @@ class Clock(Protocol):
 
     @abstractmethod
     def call_at(self, at_ms: int, callback: Callable[[], None]) -> Timer:
-        """Call back once the time is `at_ms` or later: never from inside this call, in the order of
-        their times, and in the order of these calls where times are equal. A time that has passed
-        means soon."""
+        """Call back once the time is `at_ms` or later, never from inside this call; soon, when it
+        has passed. Timers run in the order of their times; those of one time in any order."""
         ...
 
     async def wait(self, awaitable: Awaitable[T], until_ms: int) -> T:

@@ -6,9 +6,8 @@ import os
 from abc import abstractmethod
 from typing import Protocol
 
-from kafkalite.types import METADATA_TOPIC_ID, ZERO_UUID, Uuid
+from kafkalite.types import Uuid
 
-_RESERVED = (ZERO_UUID, METADATA_TOPIC_ID)
 _STARTS_WITH_DASH = 0b1111_1000
 """A first byte of `111110xx` is `-` in URL-safe base64: Kafka's tools would take the id for an
 option."""
@@ -24,14 +23,13 @@ class Entropy(Protocol):
 
     def uuid(self) -> Uuid:
         """A random UUID (version 4) that Kafka may give to a topic, as `Uuid.randomUuid` does: none
-        of the reserved ones, and none whose text begins with a dash."""
+        whose text begins with a dash. The reserved ids are of no version, so they cannot be drawn."""
         while True:
             raw = bytearray(self.token_bytes(16))
             raw[6] = raw[6] & 0x0F | 0x40
             raw[8] = raw[8] & 0x3F | 0x80
-            uuid = Uuid(bytes(raw))
-            if uuid not in _RESERVED and raw[0] & 0b1111_1100 != _STARTS_WITH_DASH:
-                return uuid
+            if raw[0] & 0b1111_1100 != _STARTS_WITH_DASH:
+                return Uuid(bytes(raw))
 
     def random(self) -> float:
         """From 0 (inclusive) to 1 (exclusive), evenly."""

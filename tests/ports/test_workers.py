@@ -1,0 +1,68 @@
+"""One contract for all workers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kafkalite.ports.workers import InlineWorkers, ThreadWorkers, Workers
+
+
+@pytest.fixture(params=[ThreadWorkers, InlineWorkers])
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    make: Callable[[], Workers] = request.param
+    made = make()
+    yield made
+    made.close()
+
+
+def test_run_returns_the_result(workers: Workers) -> None:
+    assert asyncio.run(workers.run(divmod, 17, 5)) == (3, 2)
+
+
+def test_run_raises_what_the_function_raises(workers: Workers) -> None:
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        asyncio.run(workers.run(fail))
+
+
+def test_several_runs_at_once_each_get_their_own(workers: Workers) -> None:
+    async def main() -> list[int]:
+        return await asyncio.gather(*(workers.run(pow, number, 2) for number in range(20)))
+
+    assert asyncio.run(main()) == [number**2 for number in range(20)]
+
+
+def test_closed_workers_refuse(workers: Workers) -> None:
+    asyncio.run(workers.run(abs, -1))
+    workers.close()
+    workers.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        asyncio.run(workers.run(abs, -1))
+
+
+def test_threads_leave_the_loop_free() -> None:
+    async def main() -> None:
+        workers = ThreadWorkers()
+        go = threading.Event()
+
+        def block() -> str:
+            return threading.current_thread().name if go.wait(10) else "never"
+
+        async with asyncio.TaskGroup() as group:
+            blocked = group.create_task(workers.run(block))
+            asyncio.get_running_loop().call_later(0.001, go.set)
+        assert blocked.result().startswith("kafkalite-worker")
+        workers.close()
+
+    asyncio.run(main())
+
+
+def test_inline_workers_have_no_thread() -> None:
+    workers = InlineWorkers()
+    assert asyncio.run(workers.run(threading.get_ident)) == threading.get_ident()
