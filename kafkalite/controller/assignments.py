@@ -1,0 +1,99 @@
+"""The partitions of a topic that is made: by the client's assignment, or placed.
+
+Source: Kafka's `ReplicationControlManager.createTopic` and `validateManualPartitionAssignment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NoReturn
+
+from kafkalite.controller.brokers import active_ids
+from kafkalite.controller.events import PartitionAssignment
+from kafkalite.controller.placement import place_replicas
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import (
+    MIGRATING_DIRECTORY,
+    UNASSIGNED_DIRECTORY,
+    MetadataImage,
+    PartitionImage,
+)
+from kafkalite.types import BrokerId, LeaderEpoch, Uuid
+
+
+def placed_partitions(
+    image: MetadataImage, *, count: int, factor: int, seed: int
+) -> list[PartitionImage]:
+    """Partitions wherever placement puts them. `KafkaError(INVALID_REPLICATION_FACTOR)` when it
+    cannot."""
+    active = active_ids(image)
+    placed = place_replicas(image.brokers.values(), partitions=count, factor=factor, seed=seed)
+    return [_new_partition(image, replicas, active) for replicas in placed]
+
+
+def manual_partitions(
+    image: MetadataImage, assignments: Sequence[PartitionAssignment]
+) -> list[PartitionImage]:
+    """Partitions as assigned. `KafkaError(INVALID_REPLICA_ASSIGNMENT)` for an assignment that
+    cannot be."""
+    active = active_ids(image)
+    partitions: dict[int, PartitionImage] = {}
+    factor: int | None = None
+    for assignment in assignments:
+        index = assignment.partition
+        if index in partitions:
+            _refuse(f"Found multiple manual partition assignments for partition {index}")
+        _check_replicas(image, assignment.replicas, factor)
+        factor = len(assignment.replicas)
+        if not any(id in active for id in assignment.replicas):
+            _refuse(
+                "All brokers specified in the manual partition assignment for partition"
+                f" {index} are fenced or in controlled shutdown."
+            )
+        partitions[index] = _new_partition(image, assignment.replicas, active)
+    if any(index not in partitions for index in range(len(partitions))):
+        _refuse("partitions should be a consecutive 0-based integer sequence")
+    return [partitions[index] for index in range(len(partitions))]
+
+
+def _check_replicas(image: MetadataImage, replicas: Sequence[BrokerId], factor: int | None) -> None:
+    includes = "The manual partition assignment includes"
+    if not replicas:
+        _refuse(f"{includes} an empty replica list.")
+    ordered = sorted(replicas)
+    for i, id in enumerate(ordered):
+        if id not in image.brokers:
+            _refuse(f"{includes} broker {id}, but no such broker is registered.")
+        if i > 0 and ordered[i - 1] == id:
+            _refuse(f"{includes} the broker {id} more than once.")
+    if factor is not None and len(replicas) != factor:
+        _refuse(
+            f"{includes} a partition with {len(replicas)} replica(s), but this is not consistent"
+            f" with previous partitions, which have {factor} replica(s)."
+        )
+
+
+def _refuse(message: str) -> NoReturn:
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def _new_partition(
+    image: MetadataImage, replicas: tuple[BrokerId, ...], active: Collection[BrokerId]
+) -> PartitionImage:
+    """Led by the first replica that is active; there is one."""
+    isr = tuple(id for id in replicas if id in active)
+    return PartitionImage(
+        replicas=replicas,
+        isr=isr,
+        leader=isr[0],
+        leader_epoch=LeaderEpoch(0),
+        partition_epoch=0,
+        directories=tuple(_default_directory(image, id) for id in replicas),
+    )
+
+
+def _default_directory(image: MetadataImage, id: BrokerId) -> Uuid:
+    directories = image.brokers[id].log_dirs
+    if len(directories) == 1:
+        return directories[0]
+    return UNASSIGNED_DIRECTORY if directories else MIGRATING_DIRECTORY

@@ -1,0 +1,107 @@
+"""Members of the cluster: registration, and what their coming and going does to partitions.
+
+In Kafka a broker registers fenced and is unfenced by its heartbeats once it has caught up with the
+metadata. Here its session is the heartbeat, and a commit reaches every live broker before it is
+answered: so one batch registers, unfences and elects.
+
+Source: Kafka's `ClusterControlManager` and `ReplicationControlManager.handleBrokerFenced/Unfenced`.
+"""
+
+from __future__ import annotations
+
+from kafkalite.controller.elections import after_loss, after_return
+from kafkalite.controller.events import BrokerRegistered, LoseBroker, RegisterBroker
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import BrokerImage, MetadataImage
+from kafkalite.metadata.snapshot import register_broker as registration_record
+from kafkalite.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+)
+from kafkalite.types import BrokerEpoch, BrokerId
+
+_FENCE = 1
+_UNFENCE = -1
+
+
+def register_broker(
+    image: MetadataImage, event: RegisterBroker
+) -> tuple[list[Change], BrokerRegistered]:
+    """Records that make the broker a member. `KafkaError`:
+
+    STALE_BROKER_EPOCH when a newer incarnation has registered; UNSUPPORTED_VERSION when the broker
+    lacks a finalized level of a feature.
+    """
+    wanted = event.registration
+    known = image.brokers.get(wanted.broker_id)
+    if known is not None:
+        if known.epoch > event.broker_epoch:
+            raise KafkaError(
+                ErrorCode.STALE_BROKER_EPOCH,
+                f"Expected broker epoch {known.epoch}, but got broker epoch {event.broker_epoch}",
+            )
+        if known.epoch == event.broker_epoch and known.incarnation_id == wanted.incarnation_id:
+            return [], BrokerRegistered(known.epoch)
+    _check_features(image, event)
+    broker = BrokerImage(
+        id=wanted.broker_id,
+        epoch=event.broker_epoch,
+        incarnation_id=wanted.incarnation_id,
+        endpoints=wanted.endpoints,
+        features=dict(wanted.features),
+        rack=wanted.rack,
+        log_dirs=wanted.log_dirs,
+    )
+    records: list[Change] = [
+        registration_record(broker),
+        BrokerRegistrationChangeRecord(
+            broker_id=broker.id, broker_epoch=broker.epoch, fenced=_UNFENCE
+        ),
+    ]
+    if known is None or known.incarnation_id != wanted.incarnation_id or known.fenced:
+        records += after_return(image, broker.id, active_ids(image) | {broker.id})
+    return records, BrokerRegistered(broker.epoch)
+
+
+def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:
+    """Records that fence the broker and move its partitions; none when it has registered anew
+    since."""
+    known = image.brokers.get(event.broker_id)
+    if known is None or known.epoch != event.broker_epoch or known.fenced:
+        return []
+    fence = BrokerRegistrationChangeRecord(
+        broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
+    )
+    return [*after_loss(image, known.id, active_ids(image) - {known.id}), fence]
+
+
+def check_broker_epoch(image: MetadataImage, id: BrokerId, epoch: BrokerEpoch) -> None:
+    """`KafkaError(STALE_BROKER_EPOCH)` unless that incarnation is the one registered."""
+    broker = image.brokers.get(id)
+    if broker is None:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for broker id {id}"
+        )
+    if broker.epoch != epoch:
+        raise KafkaError(
+            ErrorCode.STALE_BROKER_EPOCH,
+            f"Expected broker epoch {broker.epoch}, but got broker epoch {epoch}",
+        )
+
+
+def active_ids(image: MetadataImage) -> frozenset[BrokerId]:
+    """Brokers that may lead. For membership tests: a set has no order to rely on."""
+    return frozenset(broker.id for broker in image.brokers.values() if broker.active)
+
+
+def _check_features(image: MetadataImage, event: RegisterBroker) -> None:
+    supported = dict(event.registration.features)
+    for name, level in image.features.items():
+        range = supported.get(name)
+        low, high = (0, 0) if range is None else (range.min, range.max)
+        if not low <= level <= high:
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                "Unable to register because the broker does not support finalized version"
+                f" {level} of {name}. The broker wants a version between {low} and {high}, inclusive.",
+            )

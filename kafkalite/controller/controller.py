@@ -1,0 +1,69 @@
+"""Routes events to the nouns that decide them. No rule of Kafka's stands here.
+
+Source: Kafka's `QuorumController`.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from kafkalite.controller.brokers import lose_broker, register_broker
+from kafkalite.controller.events import (
+    AllocateProducerIds,
+    Body,
+    Bootstrap,
+    CreateTopics,
+    DeleteTopics,
+    Event,
+    LoseBroker,
+    RegisterBroker,
+)
+from kafkalite.controller.features import bootstrap
+from kafkalite.controller.producer_ids import allocate
+from kafkalite.controller.state import ControllerState
+from kafkalite.controller.topics import TopicDefaults, create_topics, delete_topics
+from kafkalite.core import Outcome, Reply
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.types import TimestampMs
+
+ControllerOutcome = Outcome[Event, Change]
+
+
+class Controller:
+    """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
+
+    def __init__(self, defaults: TopicDefaults = TopicDefaults()) -> None:  # noqa: B008  # it is frozen.
+        self._defaults = defaults
+        self._state = ControllerState()
+
+    @property
+    def image(self) -> MetadataImage:
+        """What the applied records made."""
+        return self._state.image
+
+    def decide(self, event: Event, now: TimestampMs) -> ControllerOutcome:
+        """Records and the reply. `KafkaError` refuses the event as a whole."""
+        records: list[Change]
+        body: Body | None = None
+        match event:
+            case CreateTopics():
+                records, body = create_topics(self._state, event, self._defaults)
+            case DeleteTopics():
+                records, body = delete_topics(self._state, event)
+            case AllocateProducerIds():
+                records, body = allocate(self._state.image, event)
+            case RegisterBroker():
+                records, body = register_broker(self._state.image, event)
+            case LoseBroker():
+                records = lose_broker(self._state.image, event)
+            case Bootstrap():
+                records = bootstrap(self._state.image)
+            case _:
+                assert_never(event)
+        replies = () if event.token is None or body is None else (Reply(event.token, body),)
+        return Outcome(tuple(records), replies)
+
+    def apply(self, record: Change) -> None:
+        """Fold one committed record in."""
+        self._state.apply(record)

@@ -1,0 +1,166 @@
+"""What the controller is asked and told, and what it answers: two closed unions.
+
+A `token` names whoever waits for the reply; None where nobody does. Ids and seeds are drawn by
+whoever makes the event, so that the same event gives the same decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from kafkalite.errors import ErrorCode
+from kafkalite.metadata.store import BrokerRegistration
+from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionAssignment:
+    """Replicas of one partition, chosen by the client; the first is the preferred leader."""
+
+    partition: int
+    replicas: tuple[BrokerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic that someone wants."""
+
+    name: str
+    num_partitions: int = -1
+    """-1: the broker's default, or as many as `assignments` has."""
+    replication_factor: int = -1
+    assignments: tuple[PartitionAssignment, ...] = ()
+    """Empty: the controller places the replicas."""
+    configs: tuple[tuple[str, str | None], ...] = ()
+    """Key and value; of a key given twice the last counts. None is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopics:
+    """Answered by `TopicsCreated`."""
+
+    token: Hashable
+    topics: tuple[NewTopic, ...]
+    topic_ids: tuple[Uuid, ...]
+    """A fresh one for each topic; those of refused topics are not used."""
+    placement_seed: int
+    """64 random bits: where placement starts."""
+    validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicToDelete:
+    """By name or by id, not both."""
+
+    name: str | None = None
+    id: Uuid = ZERO_UUID
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopics:
+    """Answered by `TopicsDeleted`."""
+
+    token: Hashable
+    topics: tuple[TopicToDelete, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateProducerIds:
+    """Answered by `ProducerIdBlock`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
+
+    token: Hashable
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterBroker:
+    """A broker's session has registered it. Answered by `BrokerRegistered`, to those who wait."""
+
+    token: Hashable | None
+    registration: BrokerRegistration
+    broker_epoch: BrokerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class LoseBroker:
+    """A broker's session is over."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    token: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The first event of every controller: an empty log gets the records that a cluster starts
+    with."""
+
+    token: None = None
+
+
+Event = CreateTopics | DeleteTopics | AllocateProducerIds | RegisterBroker | LoseBroker | Bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    """It exists, or would (validate_only)."""
+
+    name: str
+    topic_id: Uuid
+    num_partitions: int
+    replication_factor: int
+    configs: tuple[tuple[str, str], ...]
+    """What was set, each key once."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTopic:
+    """It does not, and why, in Kafka's words."""
+
+    name: str
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsCreated:
+    """In the order of the request, but names given twice come once, at the end."""
+
+    topics: tuple[CreatedTopic | RefusedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopic:
+    """What became of one topic that was to go. Of those gone, name and id; else what was asked."""
+
+    name: str | None
+    topic_id: Uuid
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDeleted:
+    """In the order of the request; Kafka shuffles them."""
+
+    topics: tuple[DeletedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdBlock:
+    """Producer ids that one broker may hand out, and no other ever."""
+
+    first: ProducerId
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistered:
+    """The broker is a member, not fenced."""
+
+    epoch: BrokerEpoch
+
+
+Body = TopicsCreated | TopicsDeleted | ProducerIdBlock | BrokerRegistered

@@ -1,0 +1,77 @@
+"""What a fold changed, for those who act on it: the replica manager, coordinators, quotas,
+caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kafkalite.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
+from kafkalite.types import BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChange:
+    """One partition that is new or another than before."""
+
+    topic: TopicImage
+    """As it is now."""
+    index: int
+    before: PartitionImage | None
+    """None: the partition is new."""
+    after: PartitionImage
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A topic whose partitions changed; it keeps name and id."""
+
+    before: TopicImage
+    after: TopicImage
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataDelta:
+    """What differs between two images. A topic made and deleted within one fold is in none of
+    these; one deleted and made again under the same name is in both `deleted` and `created`, with
+    its two ids."""
+
+    deleted: tuple[TopicImage, ...] = ()
+    """As they were. Act on these before `created`."""
+    created: tuple[TopicImage, ...] = ()
+    changed: tuple[TopicChange, ...] = ()
+    brokers: tuple[BrokerId, ...] = ()
+    """Registered, changed or gone."""
+    configs: tuple[ConfigResource, ...] = ()
+    features: bool = False
+    """Whether a finalized level changed."""
+
+    def partitions(self) -> Iterator[PartitionChange]:
+        """Partitions made or changed, those of deleted topics left out."""
+        for topic in self.created:
+            for index, partition in enumerate(topic.partitions):
+                yield PartitionChange(topic, index, None, partition)
+        for change in self.changed:
+            old = change.before.partitions
+            for index, partition in enumerate(change.after.partitions):
+                before = old[index] if index < len(old) else None
+                if before is not partition:
+                    yield PartitionChange(change.after, index, before, partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An image, and how it differs from the one before."""
+
+    image: MetadataImage
+    delta: MetadataDelta
+
+
+def whole(image: MetadataImage) -> MetadataDelta:
+    """All that is in the image, as new: what a watcher is told first."""
+    return MetadataDelta(
+        created=tuple(image.topics.values()),
+        brokers=tuple(image.brokers),
+        configs=tuple(image.configs),
+        features=bool(image.features),
+    )

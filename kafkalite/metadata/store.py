@@ -1,0 +1,191 @@
+"""The MetadataStore port: where a cluster keeps what it agrees on, and how brokers find each other.
+
+A broker opens a session. Through it, it registers itself for as long as the session lives, runs for
+controller, and watches the image. The controller's term has an epoch, and every commit carries it:
+once another has been elected, a commit of the old one fails and changes nothing.
+
+Nothing here waits. Answers come by callback, on the event loop; an implementation may call back
+before the call returns, so callers must be ready for that. What happens in the cluster comes as
+`StoreEvent`s.
+
+Two homes: `stores/memory.py` (N brokers of one event loop, persisted as Kafka's
+`__cluster_metadata` log) and `stores/zookeeper.py` (Kafka's own znodes). Both pass
+`tests/stores/contract.py`. See docs/decisions/0007-metadata-store.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import Endpoint, MetadataImage, VersionRange
+from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """What a broker says of itself. Lives as long as its session."""
+
+    broker_id: BrokerId
+    incarnation_id: Uuid
+    """Another one each time a broker starts."""
+    endpoints: tuple[Endpoint, ...]
+    features: tuple[tuple[str, VersionRange], ...] = ()
+    """By name: the levels that it supports."""
+    rack: str | None = None
+    log_dirs: tuple[Uuid, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBroker:
+    """A registration, and the epoch that the store gave it: higher for each new one of that
+    broker."""
+
+    registration: BrokerRegistration
+    epoch: BrokerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """This session's broker is the controller from now on."""
+
+    epoch: ControllerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Deposed:
+    """It no longer is: another has been elected. Its commits fail from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerJoined:
+    """To the controller: a session registered itself."""
+
+    broker: LiveBroker
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLeft:
+    """To the controller: the session behind a registration has ended."""
+
+    broker_id: BrokerId
+    epoch: BrokerEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLost:
+    """The session is over, and with it registration and election. Open another one."""
+
+
+StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost
+"""What the store tells a session's listener. Edits of others (ZooKeeper) will be further
+members."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """All that a new controller starts from."""
+
+    changes: tuple[Change, ...]
+    """That fold into the present image, from an empty one."""
+    image: MetadataImage
+    """The same, folded."""
+    brokers: tuple[LiveBroker, ...]
+    """Registered now, by id; every later one comes as `BrokerJoined`."""
+
+
+class CommitFailure(Enum):
+    """Why a commit changed nothing."""
+
+    FENCED = "another controller was elected"
+    SESSION_LOST = "the session is over"
+    STORAGE = "the store could not write"
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The changes are durable, and every live session's watchers have been told of them."""
+
+    end_offset: Offset
+    """Exclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFailed:
+    """Nothing was changed."""
+
+    failure: CommitFailure
+    detail: str = ""
+
+
+CommitResult = Committed | CommitFailed
+
+ImageWatcher = Callable[[MetadataImage, MetadataDelta], None]
+"""Called on the event loop, in the order of commits, none left out. When it returns, its broker has
+folded the change: partitions that the image gives it are open. It must not raise; it may submit
+events."""
+
+
+class MetadataSession(Protocol):
+    """One broker's line to the store."""
+
+    def register(self, registration: BrokerRegistration) -> None:
+        """Be a member until the session ends; again, to change what was registered (with a new
+        epoch)."""
+        ...
+
+    def run_for_controller(self) -> None:
+        """Be a candidate until the session ends: `Elected` comes now, or when the present one
+        goes."""
+        ...
+
+    def resign(self) -> None:
+        """Give the election up, if elected, and be a candidate again, behind the others."""
+        ...
+
+    def load(self, on_loaded: Callable[[Loaded], None]) -> None:
+        """All there is, for a controller just elected."""
+        ...
+
+    def commit(
+        self,
+        epoch: ControllerEpoch,
+        changes: tuple[Change, ...],
+        on_done: Callable[[CommitResult], None],
+    ) -> None:
+        """All changes, or none. One at a time: the next commit waits for `on_done` of the one
+        before."""
+        ...
+
+    def watch(self, watcher: ImageWatcher) -> None:
+        """Tell of the present image at once (as all new), then of every commit."""
+        ...
+
+    def close(self) -> None:
+        """End the session: its registration and candidacy go, watchers hear no more. Twice does no
+        harm."""
+        ...
+
+
+class MetadataStore(Protocol):
+    """One cluster's metadata."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The 22 characters that name the cluster for good."""
+        ...
+
+    def open_session(
+        self, broker_id: BrokerId, listener: Callable[[StoreEvent], None]
+    ) -> MetadataSession:
+        """A session for that broker. `KafkaError(DUPLICATE_BROKER_REGISTRATION)` while it has
+        another one."""
+        ...
+
+    def close(self) -> None:
+        """End all sessions and let go of the files."""
+        ...
