@@ -1,0 +1,191 @@
+"""The habits of this code base that no other tool holds: sizes, twins, names, banned texts.
+
+An exception is one line in a table below, with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools.generate_messages import edited_by_hand
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "kafkalite"
+MESSAGES = PACKAGE / "protocol" / "messages"
+APIS = PACKAGE / "server" / "apis"
+NOT_OURS = (MESSAGES, ROOT / "tests" / "data", ROOT / "compat_tests" / "oracle")
+
+MOST_LINES = 500
+MEDIAN_LINES = 200
+MOST_LINES_OF_A_FUNCTION = 60
+LONG_FILES: dict[str, str] = {
+    "kafkalite/config/definitions.py": "a table of settings",
+}
+LONG_FUNCTIONS: dict[str, str] = {}
+PURE = ("config", "controller", "metadata", "protocol", "replica")
+"""Packages whose every file is covered by its own test file."""
+WITHOUT_TWIN: dict[str, str] = {}
+NOT_IMPORTED: dict[str, str] = {
+    "kafkalite.__main__": "`python -m kafkalite` and the command run it",
+}
+BANNED_NAMES = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
+BANNED_TEXTS = {
+    "a path of somebody's machine": r"(?<![\w.])/(work|root|home/\w+|Users/\w+)/",
+    "a package registry's host": r"pypi\.org|pythonhosted|maven\.org|npmjs\.|crates\.io|golang\.org/",
+    "a folder outside the repository": r"\.\./shared",
+    "how the code came about": r"(?i)claude|anthropic|\bLLM\b|sub-?agent|builder \d",
+}
+WITH_BANNED_TEXT: dict[str, str] = {
+    "tests/test_tidy.py": "names them",
+}
+TEXT_SUFFIXES = {"", ".cfg", ".ini", ".java", ".md", ".properties", ".py", ".sh", ".toml", ".xml"}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def sources() -> list[Path]:
+    """All Python that people write here."""
+    found = []
+    for folder in ("kafkalite", "tests", "compat_tests", "tools", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not any(path.is_relative_to(other) for other in NOT_OURS):
+                found.append(path)
+    return found
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Name and lines of each function, nested ones too."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield f"{relative(path)}:{node.name}", node.end_lineno - node.lineno + 1
+
+
+def test_no_file_is_long() -> None:
+    long = {relative(path): lines(path) for path in sources() if lines(path) > MOST_LINES}
+    assert long.keys() == LONG_FILES.keys(), long
+
+
+def test_files_are_short_as_a_rule() -> None:
+    logic = [lines(path) for path in sources() if path.name != "__init__.py"]
+    assert statistics.median(logic) <= MEDIAN_LINES
+
+
+def test_no_function_is_long() -> None:
+    long = {
+        name: size
+        for path in sources()
+        for name, size in functions(path)
+        if size > MOST_LINES_OF_A_FUNCTION
+    }
+    assert long.keys() == LONG_FUNCTIONS.keys(), long
+
+
+def test_each_file_of_a_pure_core_has_its_test_file() -> None:
+    without = set()
+    for package in PURE:
+        tests = {path.stem for path in (ROOT / "tests" / package).rglob("test_*.py")}
+        for path in (PACKAGE / package).rglob("*.py"):
+            if path.is_relative_to(MESSAGES) or path.name == "__init__.py":
+                continue
+            if f"test_{path.stem}" not in tests:
+                without.add(relative(path))
+    assert without == WITHOUT_TWIN.keys()
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    paths = [path for path in sources() if {path.stem, path.parent.name} & BANNED_NAMES]
+    assert paths == []
+
+
+def test_every_package_says_what_it_is() -> None:
+    silent = [p for p in PACKAGE.rglob("__init__.py") if ast.get_docstring(tree(p)) is None]
+    assert silent == []
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Modules that a file may mean, by import statements and by dotted names in strings."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_no_module_is_dead() -> None:
+    """Imported from the product itself; a module that only tests import is none of the
+    product's."""
+    ours = [p for p in sources() if p.is_relative_to(PACKAGE)]
+    used = {name for path in ours for name in imported_names(path)}
+    for_users = PACKAGE / "testing"
+    dead = {
+        module_name(path)
+        for path in ours
+        if path.name != "__init__.py" and not path.is_relative_to(for_users)
+    } - used
+    assert dead == NOT_IMPORTED.keys()
+
+
+def test_each_api_is_in_the_table_once_in_key_order() -> None:
+    from kafkalite.server.apis.table import APIS as TABLE
+
+    files = {path.stem for path in APIS.glob("*.py")} - {"__init__", "api", "table"}
+    names = [str(vars(module)["__name__"]).rpartition(".")[2] for module in TABLE]
+    assert sorted(names) == sorted(files)
+    keys = [module.API.key for module in TABLE]
+    assert keys == sorted(set(keys))
+
+
+def test_generated_messages_are_not_edited_by_hand() -> None:
+    assert edited_by_hand(MESSAGES) == []
+
+
+@cache
+def texts() -> list[tuple[str, str]]:
+    """Path and content of each text that goes into the repository."""
+    found = []
+    folders = ("kafkalite", "tests", "compat_tests", "tools", "benchmarks", "docs", ".ci")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    for path in [*paths, *ROOT.glob("*.*"), ROOT / "Makefile"]:
+        if path.is_file() and path.suffix in TEXT_SUFFIXES and "__pycache__" not in path.parts:
+            found.append((relative(path), path.read_text(encoding="utf-8")))
+    return found
+
+
+@pytest.mark.parametrize("what", BANNED_TEXTS)
+def test_no_text_mentions(what: str) -> None:
+    pattern = re.compile(BANNED_TEXTS[what])
+    found = {
+        f"{name}: {match.group()}"
+        for name, text in texts()
+        if name not in WITH_BANNED_TEXT and not name.startswith("tests/data/log-dirs/")
+        for match in pattern.finditer(text)
+    }
+    assert found == set()
