@@ -1,8 +1,9 @@
 """The Files port: all that the log asks of a disk.
 
-Synchronous. Paths are relative to the root that an implementation was given, with `/` between parts.
-`slice()` gives bytes to send as a leased `Part`: sent by `sendfile` from a real file, a view of memory
-from the twin. Whoever holds a lease keeps the file open; it gives it back with `release()`.
+Synchronous. Paths are relative to the root that an implementation was given, with `/` between
+parts; the empty path is the root itself. `slice()` gives bytes to send as a leased `Part`: sent by
+`sendfile` from a real file, a view of memory from the twin. Whoever holds a lease keeps the file
+open, and gives it back with `release()`; so do views of memory, whose `release()` is Python's own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class FileSlice(Protocol):
-    """A leased range of one file. `release()` exactly once; its bytes are not to be touched after that."""
+    """A leased range of one file. `release()` exactly once, and nothing else after that."""
 
     fd: int
     """The descriptor that `os.sendfile` reads from."""
@@ -26,7 +27,7 @@ class FileSlice(Protocol):
         ...
 
     def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes from `offset` (relative to the range); for sockets that cannot take a file."""
+        """`size` bytes from `offset` of the range; for sockets that cannot take a file."""
         ...
 
     def release(self) -> None:
@@ -47,7 +48,10 @@ class File(Protocol):
         ...
 
     def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end, in one call where the platform can. `OSError` leaves `size` as it was."""
+        """Write all parts at the end, in one call where the platform can.
+
+        After an `OSError` the file ends where it did before.
+        """
         ...
 
     def read(self, position: int, size: int) -> bytes:
@@ -110,8 +114,11 @@ class Files(Protocol):
         """Make the folder and those above it; nothing happens when it exists."""
         ...
 
-    def replace(self, path: str, data: bytes) -> None:
-        """The whole file at once: after a crash there is the old content or the new, never half."""
+    def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """The whole file at once: after a crash of the process there is the old content or the new.
+
+        With `sync` the new content survives a loss of power as well, at the cost of two fsyncs.
+        """
         ...
 
     def rename(self, source: str, target: str) -> None:

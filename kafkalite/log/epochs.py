@@ -1,0 +1,136 @@
+"""Which leader epoch began at which offset: `leader-epoch-checkpoint` (KIP-101).
+
+Followers and consumers ask where an epoch ended, to find where their log and the leader's part. The
+file is Kafka's text: version 0, the number of lines, then `epoch start-offset` lines, ascending in
+both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.checkpoints import format_lines, parse_lines, read_file
+from kafkalite.log.files import Files
+from kafkalite.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
+
+FILE_NAME = "leader-epoch-checkpoint"
+
+
+class EpochStart(NamedTuple):
+    """The first offset that a leader of that epoch appended."""
+
+    epoch: LeaderEpoch
+    start_offset: Offset
+
+
+class EpochEnd(NamedTuple):
+    """The largest known epoch at or below the one asked for, and where it ended (exclusive)."""
+
+    epoch: LeaderEpoch
+    end_offset: Offset
+
+
+class LeaderEpochs:
+    """The epochs of one log, oldest first; each change is written to the file.
+
+    Not synced: a loss of power is made good from the batches, which carry their epoch. `sync()` on
+    the log makes it durable.
+    """
+
+    __slots__ = ("_files", "_path", "_starts", "latest")
+
+    def __init__(self, files: Files, folder: str) -> None:
+        self._files = files
+        self._path = f"{folder}/{FILE_NAME}"
+        self._starts: list[EpochStart] = []
+        self.latest = NO_LEADER_EPOCH
+        """The newest epoch, -1 when there is none. Append looks at it for each batch."""
+
+    @classmethod
+    def load(cls, files: Files, folder: str) -> LeaderEpochs:
+        """Read the file. One that is missing or damaged counts as empty: recovery fills it."""
+        epochs = cls(files, folder)
+        data = read_file(files, epochs._path)
+        if data is None:
+            epochs._changed()
+            return epochs
+        try:
+            epochs._starts = [
+                EpochStart(LeaderEpoch(int(epoch)), Offset(int(start)))
+                for epoch, start in parse_lines(data, fields=2)
+            ]
+        except (CorruptRecordError, ValueError):
+            epochs._starts = []
+        epochs._find_latest()
+        return epochs
+
+    @property
+    def starts(self) -> tuple[EpochStart, ...]:
+        """All that is known, oldest first."""
+        return tuple(self._starts)
+
+    def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> None:
+        """Note that `epoch` began at `start_offset`; an epoch already known is left alone.
+
+        Entries that contradict it (a newer epoch, or one that starts later) are dropped: the log
+        was truncated under them.
+        """
+        if epoch < 0 or (self._starts and epoch == self.latest):
+            return
+        while self._starts and (
+            self._starts[-1].epoch >= epoch or self._starts[-1].start_offset >= start_offset
+        ):
+            self._starts.pop()
+        self._starts.append(EpochStart(epoch, start_offset))
+        self._changed()
+
+    def truncate_from_end(self, end_offset: Offset) -> None:
+        """Forget epochs that begin at or above `end_offset`."""
+        if self._starts and self._starts[-1].start_offset >= end_offset:
+            self._starts = [start for start in self._starts if start.start_offset < end_offset]
+            self._changed()
+
+    def truncate_from_start(self, start_offset: Offset) -> None:
+        """Forget what ended below `start_offset`; the epoch that spans it begins there now."""
+        below = [start for start in self._starts if start.start_offset <= start_offset]
+        if not below or below == [EpochStart(below[-1].epoch, start_offset)]:
+            return
+        spanning = EpochStart(below[-1].epoch, start_offset)
+        self._starts = [spanning, *self._starts[len(below) :]]
+        self._changed()
+
+    def epoch_at(self, offset: Offset) -> LeaderEpoch:
+        """The epoch whose leader appended `offset`; -1 when unknown."""
+        for start in reversed(self._starts):
+            if start.start_offset <= offset:
+                return start.epoch
+        return NO_LEADER_EPOCH
+
+    def end_of(self, epoch: LeaderEpoch, log_end_offset: Offset) -> EpochEnd | None:
+        """Where `epoch` ended; None when it is newer than all that is known, or nothing is.
+
+        For an epoch below the oldest known one: that epoch, ending where the oldest begins.
+        """
+        if epoch < 0 or not self._starts or epoch > self.latest:
+            return None
+        if epoch == self.latest:
+            return EpochEnd(epoch, log_end_offset)
+        known = epoch
+        for start in self._starts:
+            if start.epoch > epoch:
+                return EpochEnd(known, start.start_offset)
+            known = start.epoch
+        return None
+
+    def save(self, *, sync: bool) -> None:
+        """Write the file."""
+        lines = [f"{start.epoch} {start.start_offset}" for start in self._starts]
+        self._files.replace(self._path, format_lines(lines), sync=sync)
+
+    def _changed(self) -> None:
+        self._find_latest()
+        self.save(sync=False)
+
+    def _find_latest(self) -> None:
+        self.latest = self._starts[-1].epoch if self._starts else NO_LEADER_EPOCH

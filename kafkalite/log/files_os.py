@@ -1,0 +1,286 @@
+"""The Files port over a real folder: `os` and `fcntl`, with what each platform lacks guarded.
+
+One descriptor a file, moved by nobody but `append`: reads name their position (`pread`), so a slice
+on loan and an append do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from struct import pack
+
+from kafkalite.log.files import Buffer, Part
+
+_BINARY: int = getattr(os, "O_BINARY", 0)
+_NO_INHERIT: int = getattr(os, "O_CLOEXEC", 0)
+_MAX_PARTS = 1024
+"""The smallest IOV_MAX in use: more parts take more calls."""
+_TEMPORARY_SUFFIX = ".tmp"
+"""Kafka's own name for a checkpoint being replaced."""
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+class OsSlice:
+    """A range of a file on loan: the descriptor stays open until `release()`."""
+
+    __slots__ = ("_file", "_size", "fd", "position")
+
+    def __init__(self, file: OsFile, fd: int, position: int, size: int) -> None:
+        self._file: OsFile | None = file
+        self._size = size
+        self.fd = fd
+        self.position = position
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """`size` bytes from `offset` of the range; fewer when the file was cut meanwhile."""
+        assert self._file is not None, "the slice was given back"
+        return _read_at(self.fd, self.position + offset, min(size, self._size - offset))
+
+    def release(self) -> None:
+        """Give the slice back. A second time is an error of the caller."""
+        file, self._file = self._file, None
+        assert file is not None, "the slice was given back twice"
+        file.leases -= 1
+        if not file.leases:
+            file.close_if_done()
+
+
+class OsFile:
+    """One open file. `size` is kept here: no other process writes to it."""
+
+    __slots__ = ("_closed", "_fd", "leases", "size")
+
+    def __init__(self, path: str, flags: int) -> None:
+        self._fd = os.open(path, flags | _BINARY | _NO_INHERIT, 0o644)
+        self._closed = False
+        self.leases = 0
+        self.size = os.lseek(self._fd, 0, os.SEEK_END)
+
+    def append(self, parts: Sequence[Buffer]) -> None:
+        """Write all parts at the end; after an error the file is as it was."""
+        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+        assert not self._closed, "append to a closed file"
+        try:
+            written = os.write(self._fd, parts[0]) if len(parts) == 1 else self._writev(parts)
+            if written != size:
+                self._write_rest(parts, written)
+        except BaseException:
+            os.ftruncate(self._fd, self.size)
+            os.lseek(self._fd, self.size, os.SEEK_SET)
+            raise
+        self.size += size
+
+    def _writev(self, parts: Sequence[Buffer]) -> int:
+        if not parts:
+            return 0
+        if hasattr(os, "writev") and len(parts) <= _MAX_PARTS:
+            return os.writev(self._fd, parts)
+        return 0
+
+    def _write_rest(self, parts: Sequence[Buffer], written: int) -> None:
+        """A call may take fewer bytes than given (a full disk, a limit of 2 GiB): go on."""
+        for part in parts:
+            with memoryview(part) as view:
+                if written >= len(view):
+                    written -= len(view)
+                    continue
+                while written < len(view):
+                    written += os.write(self._fd, view[written:])
+                written = 0
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`."""
+        return _read_at(self._fd, position, size)
+
+    def write_at(self, position: int, data: Buffer) -> None:
+        """Overwrite bytes below `size` in place."""
+        assert position + len(data) <= self.size, "write_at does not lengthen a file"
+        os.lseek(self._fd, position, os.SEEK_SET)
+        try:
+            with memoryview(data) as view:
+                written = 0
+                while written < len(view):
+                    written += os.write(self._fd, view[written:])
+        finally:
+            os.lseek(self._fd, self.size, os.SEEK_SET)
+
+    def slice(self, position: int, size: int) -> Part:
+        """That range, on loan."""
+        assert 0 <= position <= position + size <= self.size, "a slice ends with the file"
+        assert not self._closed, "a slice of a closed file"
+        self.leases += 1
+        return OsSlice(self, self._fd, position, size)
+
+    def truncate(self, size: int) -> None:
+        """Cut to `size` bytes."""
+        assert size <= self.size, "truncate does not lengthen a file"
+        os.ftruncate(self._fd, size)
+        os.lseek(self._fd, size, os.SEEK_SET)
+        self.size = size
+
+    def sync(self) -> None:
+        """Wait until the disk has the bytes."""
+        _sync(self._fd)
+
+    def close(self) -> None:
+        """Close, now or with the last slice given back."""
+        self._closed = True
+        self.close_if_done()
+
+    def close_if_done(self) -> None:
+        """Let the descriptor go if the file is closed and no slice is out."""
+        if self._closed and not self.leases and self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _read_at(fd: int, position: int, size: int) -> bytes:
+    if hasattr(os, "pread"):
+        data = os.pread(fd, size, position)
+        if len(data) == size or not data:
+            return data
+        pieces = [data]
+        missing = size - len(data)
+        while missing and (data := os.pread(fd, missing, position + size - missing)):
+            pieces.append(data)
+            missing -= len(data)
+        return b"".join(pieces)
+    before = os.lseek(fd, 0, os.SEEK_CUR)  # Windows: one position a descriptor, so put it back.
+    try:
+        os.lseek(fd, position, os.SEEK_SET)
+        return os.read(fd, size)
+    finally:
+        os.lseek(fd, before, os.SEEK_SET)
+
+
+class OsLock:
+    """A lock file held; the system lets go of it when the process dies."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, path: str) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY | _NO_INHERIT, 0o644)
+        try:
+            _lock(self._fd)
+        except OSError as error:
+            os.close(self._fd)
+            raise BlockingIOError(error.errno, "another process holds the lock", path) from error
+
+    def release(self) -> None:
+        """Let go; a second time does nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _lock(fd: int) -> None:
+    """Lock against other processes (a JVM's `FileLock` too) and other holders in this one."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        return
+    import fcntl
+
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        # Linux: seen by the POSIX locks that Java takes, yet owned by the descriptor.
+        request = pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, request)
+        return
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class OsFiles:
+    """The tree below `root`, which need not exist yet."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.abspath(root)
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else self._root
+
+    def open(self, path: str) -> OsFile:
+        """Open for reading and appending, made when missing."""
+        return OsFile(self._at(path), os.O_RDWR | os.O_CREAT)
+
+    def open_read(self, path: str) -> OsFile:
+        """Open what exists for reading."""
+        return OsFile(self._at(path), os.O_RDONLY)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or folder is there."""
+        return os.path.exists(self._at(path))
+
+    def size(self, path: str) -> int:
+        """Bytes in the file."""
+        return os.stat(self._at(path)).st_size
+
+    def list(self, path: str) -> list[str]:
+        """Names in a folder, sorted."""
+        return sorted(os.listdir(self._at(path)))
+
+    def make_folder(self, path: str) -> None:
+        """Make the folder and those above it."""
+        os.makedirs(self._at(path), exist_ok=True)
+
+    def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """Write beside, then rename over."""
+        target = self._at(path)
+        temporary = target + _TEMPORARY_SUFFIX
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o644)
+        try:
+            with memoryview(data) as view:
+                written = 0
+                while written < len(view):
+                    written += os.write(fd, view[written:])
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, target)
+        if sync:
+            _sync_folder(os.path.dirname(target))
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename, and wait until the disk knows."""
+        before, after = self._at(source), self._at(target)
+        os.replace(before, after)
+        _sync_folder(os.path.dirname(after))
+        if os.path.dirname(before) != os.path.dirname(after):
+            _sync_folder(os.path.dirname(before))
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        os.remove(self._at(path))
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder and all in it."""
+        try:
+            shutil.rmtree(self._at(path))
+        except FileNotFoundError:
+            return
+
+    def sync_folder(self, path: str) -> None:
+        """Wait until the disk has the folder's entries."""
+        _sync_folder(self._at(path))
+
+    def lock(self, path: str) -> OsLock:
+        """Hold the lock file."""
+        return OsLock(self._at(path))
+
+
+def _sync_folder(path: str) -> None:
+    if sys.platform == "win32":
+        return  # A folder cannot be opened there; NTFS journals its entries by itself.
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,421 @@
+"""One partition's log on one broker: append, read, roll, truncate, and find by time.
+
+Nothing here waits. A batch goes from the buffer it was received in to the file by one write,
+stamped in place; a read gives a range of a file, to be sent as it is. Source: Kafka's `UnifiedLog`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata, read_topic_id
+from kafkalite.log.epochs import LeaderEpochs
+from kafkalite.log.files import Files, Part
+from kafkalite.log.producers import PRODUCER_EXPIRATION_MS, BatchMetadata, ProducerStates
+from kafkalite.log.recovery import Cut, LoadedSegments, LogLoader, replay_producers, take_in
+from kafkalite.log.scan import StoredBatch
+from kafkalite.log.segment import Segment, TimestampOffset
+from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
+from kafkalite.protocol.records.batch import BatchHeader, stamp
+from kafkalite.types import (
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    ZERO_UUID,
+    LeaderEpoch,
+    Offset,
+    TimestampMs,
+    Uuid,
+)
+
+
+class Appended(NamedTuple):
+    """Where the records of one append stand."""
+
+    base_offset: Offset
+    last_offset: Offset
+    """Inclusive."""
+    append_time: TimestampMs
+    """The broker's time for a topic of `LogAppendTime`, else -1; its batch's of a duplicate."""
+    is_duplicate: bool = False
+    """Nothing was written: the producer sent these records before."""
+
+
+class LogRead(NamedTuple):
+    """Records from an offset on: whole batches, but for the last, which may be cut short."""
+
+    part: Part | None
+    """On lease: whoever gets it releases it. None when there is nothing to read (yet)."""
+    size_bytes: int
+
+
+_ZERO = Offset(0)
+NOTHING_READ = LogRead(None, 0)
+
+
+class PartitionLog:
+    """Segments from `log_start_offset` (inclusive) to `end_offset` (exclusive).
+
+    `OSError` from any method means that the disk refused: the log is as it was before the call.
+    """
+
+    __slots__ = (
+        "_active",
+        "_bases",
+        "_config",
+        "_files",
+        "_folder",
+        "_is_durable",
+        "_record_validation",
+        "_segments",
+        "_validator",
+        "cuts",
+        "end_offset",
+        "epochs",
+        "log_start_offset",
+        "producers",
+        "recovery_point",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        files: Files,
+        folder: str,
+        config: TopicConfig,
+        loaded: LoadedSegments,
+        *,
+        epochs: LeaderEpochs,
+        producers: ProducerStates,
+        topic_id: Uuid,
+        record_validation: RecordValidation,
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self._record_validation = record_validation
+        self._segments = loaded.segments
+        self._bases = [segment.base_offset for segment in loaded.segments]
+        self._active = loaded.segments[-1]
+        self._is_durable = False
+        self.topic_id = topic_id
+        self.epochs = epochs
+        self.producers = producers
+        self.log_start_offset = self._bases[0]
+        """The first offset that can be read."""
+        self.end_offset = loaded.end_offset
+        """The offset that the next record gets."""
+        self.recovery_point = Offset(0)
+        """Below it, all records survive a loss of power."""
+        self.cuts: tuple[Cut, ...] = loaded.cuts
+        """What opening had to take away."""
+        self.configure(config)
+
+    @classmethod
+    def open(
+        cls,
+        files: Files,
+        folder: str,
+        *,
+        config: TopicConfig,
+        topic_id: Uuid,
+        now: TimestampMs,
+        clean: bool,
+        recovery_point: Offset = _ZERO,
+        log_start_offset: Offset = _ZERO,
+        record_validation: RecordValidation = "header",
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    ) -> PartitionLog:
+        """Open what is in `folder`, or make it.
+
+        `clean` says that the last stop was a clean one; else all from `recovery_point` on is
+        checked, and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to
+        another topic of the same name. A zero `topic_id` takes what the folder has.
+        """
+        files.make_folder(folder)
+        found_id = read_topic_id(files, folder)
+        if found_id is None and topic_id != ZERO_UUID:
+            content = format_partition_metadata(topic_id)
+            files.replace(f"{folder}/{PARTITION_METADATA}", content, sync=False)
+        elif found_id is not None and topic_id not in (ZERO_UUID, found_id):
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID, f"{folder} belongs to another topic of that name"
+            )
+        epochs = LeaderEpochs.load(files, folder)
+        loader = LogLoader(files, folder, config, now, epochs)
+        loaded = loader.load(
+            clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
+        )
+        producers = ProducerStates(folder.rpartition("/")[2], producer_expiration_ms)
+        log = cls(
+            files,
+            folder,
+            config,
+            loaded,
+            epochs=epochs,
+            producers=producers,
+            topic_id=found_id or topic_id,
+            record_validation=record_validation,
+        )
+        log.log_start_offset = max(log.log_start_offset, log_start_offset)
+        epochs.truncate_from_start(log.log_start_offset)
+        log.recovery_point = min(recovery_point, log.end_offset)
+        log._load_producers(now, clean=clean)
+        for segment in loaded.segments:
+            segment.close()  # Of a thousand partitions few are used: the first use opens again.
+        return log
+
+    @property
+    def config(self) -> TopicConfig:
+        """The topic's settings."""
+        return self._config
+
+    def configure(self, config: TopicConfig) -> None:
+        """Follow new settings from the next append on."""
+        self._config = config
+        name = self._folder.rpartition("/")[2]
+        self._validator = BatchValidator(name, config, self._record_validation)
+        for segment in self._segments:
+            segment.config = config
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All segments, oldest first; the last is the active one."""
+        return tuple(self._segments)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all `.log` files."""
+        return sum(segment.size for segment in self._segments)
+
+    # Append.
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        *,
+        leader_epoch: LeaderEpoch,
+        now: TimestampMs,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> Appended:
+        """Give the batches in `records` the next offsets and write them, stamping them in place.
+
+        `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
+        """
+        validator = self._validator
+        headers = validator.check(records, now, origin)
+        first = headers[0]
+        base_offset = self.end_offset
+        if first.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.CLIENT:
+            duplicate = self.producers.check(first, base_offset)
+            if duplicate is not None:
+                return _repeated(duplicate)
+        offset, position, latest = base_offset, 0, NO_TIMESTAMP
+        for header in headers:
+            stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
+            position += header.batch_length + 12
+            offset = Offset(offset + header.last_offset_delta + 1)
+            if header.max_timestamp > latest:
+                latest = header.max_timestamp
+        self._write(records, headers, Offset(offset - 1), latest, leader_epoch, now)
+        return Appended(
+            base_offset,
+            Offset(offset - 1),
+            now if validator.stamps_append_time else NO_TIMESTAMP,
+        )
+
+    def _write(
+        self,
+        records: memoryview,
+        headers: list[BatchHeader],
+        last_offset: Offset,
+        latest: TimestampMs,
+        leader_epoch: LeaderEpoch,
+        now: TimestampMs,
+    ) -> None:
+        size = len(records)
+        if self._active.should_roll(size, last_offset, latest, now):
+            if size > self._config.segment_bytes:
+                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
+            self.roll(now)
+        active = self._active
+        active.append(records)
+        base_offset, position = self.end_offset, 0
+        if leader_epoch != self.epochs.latest:
+            self.epochs.assign(leader_epoch, base_offset)
+        for header in headers:
+            end = Offset(base_offset + header.last_offset_delta)
+            active.added(base_offset, end, header.max_timestamp, header.batch_length + 12)
+            if header.producer_id != NO_PRODUCER_ID:
+                if header.is_control:
+                    stored = header._replace(base_offset=base_offset)
+                    take_in(self.producers, StoredBatch(0, stored, records, position))
+                else:
+                    self.producers.appended(header, base_offset, header.max_timestamp)
+            position += header.batch_length + 12
+            base_offset = Offset(end + 1)
+        self.end_offset = base_offset
+
+    def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
+        """Lead from `end_offset` on in that epoch: noted in the file even before the first append."""
+        self.epochs.assign(leader_epoch, self.end_offset)
+
+    def roll(self, now: TimestampMs) -> None:
+        """Begin a new segment at `end_offset`; nothing happens while the active one is empty."""
+        active = self._active
+        if not active.size:
+            return
+        active.seal()
+        active.save_indexes()
+        self.producers.save(self._files, self._folder, self.end_offset)
+        segment = Segment.create(self._files, self._folder, self.end_offset, self._config, now)
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+        self._active = segment
+
+    # Read.
+
+    def read(
+        self, offset: Offset, *, max_bytes: int, max_offset: Offset, first_batch_whole: bool
+    ) -> LogRead:
+        """Batches of one segment: from the one with `offset` on, below `max_offset` (exclusive).
+
+        The last batch may be cut short at `max_bytes`; if already the first is larger, it is given
+        whole with `first_batch_whole`, and nothing without. OFFSET_OUT_OF_RANGE for an offset below
+        `log_start_offset` or above `end_offset`.
+        """
+        end_offset = self.end_offset
+        if offset < self.log_start_offset or offset > end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Received request for offset {offset} for partition "
+                f"{self._folder.rpartition('/')[2]}, but we only have log segments from offset: "
+                f"{self.log_start_offset} to {end_offset}.",
+            )
+        if offset >= max_offset:
+            return NOTHING_READ
+        at = len(self._bases) - 1
+        if offset < self._active.base_offset:
+            at = bisect_right(self._bases, offset) - 1
+        segment = self._segments[at]
+        first = segment.find(offset)
+        while first is None:  # Compaction took the end of that segment; the next one goes on.
+            at += 1
+            if at == len(self._segments):
+                return NOTHING_READ
+            segment = self._segments[at]
+            first = segment.find(offset)
+        end = segment.size
+        if max_offset < end_offset:
+            end = self._end_position(segment, at, max_offset)
+        size = end - first.position
+        if size > max_bytes:
+            if first.size_bytes <= max_bytes:
+                size = max_bytes
+            elif first_batch_whole:
+                size = first.size_bytes
+            else:
+                return NOTHING_READ
+        if size <= 0:
+            return NOTHING_READ
+        return LogRead(segment.slice(first.position, size), size)
+
+    def _end_position(self, segment: Segment, at: int, max_offset: Offset) -> int:
+        """Where `max_offset` stands, if in this segment; else the segment's end."""
+        if at + 1 < len(self._bases) and self._bases[at + 1] <= max_offset:
+            return segment.size
+        found = segment.find(max_offset)
+        return segment.size if found is None else found.position
+
+    def offset_for_timestamp(self, timestamp: TimestampMs) -> TimestampOffset | None:
+        """The first record whose timestamp is at or above `timestamp`; None when there is none.
+
+        In the first segment that has such a timestamp, as Kafka looks for it.
+        """
+        for segment in self._segments:
+            if segment.max_timestamp >= timestamp:
+                return segment.find_timestamp(timestamp, self.log_start_offset)
+        return None
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record with the latest timestamp of all; None when no record has one."""
+        latest = max(self._segments, key=lambda segment: segment.max_timestamp)
+        return latest.find_max_timestamp()
+
+    # Cut, sync, close.
+
+    def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
+        """Drop every record at or above `offset`, and what else stands in the same batch."""
+        if offset >= self.end_offset:
+            return
+        self._remove_segments_from(offset)
+        if not self._segments:
+            segment = Segment.create(self._files, self._folder, offset, self._config, now)
+            self._segments.append(segment)
+            self._bases.append(offset)
+        else:
+            self._segments[-1].truncate_to(offset, now)
+        self._active = self._segments[-1]
+        self.end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self.epochs.truncate_from_end(offset)
+        self._load_producers(now, clean=False)
+
+    def _remove_segments_from(self, offset: Offset) -> None:
+        """Segments that begin above `offset`; the one that begins at it is only emptied."""
+        while self._segments and self._bases[-1] > offset:
+            self._segments[-1].delete()
+            self._segments.pop()
+            self._bases.pop()
+
+    def _load_producers(self, now: TimestampMs, *, clean: bool) -> None:
+        producers = self.producers
+        start = producers.load(
+            self._files,
+            self._folder,
+            end_offset=self.end_offset,
+            now=now,
+            kept=frozenset(self._bases),
+        )
+        if start is None:
+            if clean:
+                return  # Kafka: written before there were snapshots, or by nobody.
+            start = self.log_start_offset
+        if start < self.end_offset:
+            replay_producers(producers, self._segments, start, self.end_offset)
+
+    def sync(self) -> None:
+        """Return when all records so far would survive a loss of power."""
+        if not self._is_durable:
+            self._files.sync_folder(self._folder.rpartition("/")[0])
+            if self._files.exists(f"{self._folder}/{PARTITION_METADATA}"):
+                file = self._files.open(f"{self._folder}/{PARTITION_METADATA}")
+                file.sync()
+                file.close()
+            self._is_durable = True
+        for segment in reversed(self._segments):
+            segment.sync()
+            if segment.base_offset <= self.recovery_point:
+                break
+        self.epochs.save(sync=True)
+        self._files.sync_folder(self._folder)
+        self.recovery_point = self.end_offset
+
+    def close(self) -> None:
+        """Write indexes and producer states as a clean stop leaves them, and let the files go.
+
+        Not synced: `sync()` before it where the clean stop is to be on record. May be called twice;
+        the log opens its files again when it is used after all.
+        """
+        self._active.seal()
+        self._active.save_indexes()
+        if self.end_offset > 0:
+            self.producers.save(self._files, self._folder, self.end_offset)
+        for segment in self._segments:
+            segment.close()
+
+
+def _repeated(batch: BatchMetadata) -> Appended:
+    return Appended(batch.first_offset, batch.last_offset, batch.timestamp, is_duplicate=True)

@@ -1,0 +1,347 @@
+"""What a partition remembers of each idempotent or transactional producer (KIP-98, KIP-185).
+
+Enough to tell a retry from a gap: the epoch, and the last five batches. It is rebuilt from the
+log's batches, and saved as `<offset>.snapshot` when a segment rolls and when the log closes, so
+that opening replays only what came after. The file (Kafka's `ProducerStateManager`), big-endian:
+
+    int16 version: 1    uint32 CRC-32C of all after it    int32 count    then, for each producer:
+    int64 id    int16 epoch    int32 last sequence    int64 last offset    int32 offset delta
+    int64 timestamp    int32 coordinator epoch    int64 first offset of its open transaction, or -1
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from struct import Struct
+from typing import NamedTuple
+
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
+from kafkalite.log.checkpoints import read_file
+from kafkalite.log.files import Files
+from kafkalite.log.segment import file_name
+from kafkalite.protocol.records.batch import MAX_SEQUENCE, NO_SEQUENCE, BatchHeader
+from kafkalite.types import NO_PRODUCER_EPOCH, Offset, ProducerEpoch, ProducerId, TimestampMs
+
+SNAPSHOT_SUFFIX = ".snapshot"
+BATCHES_RETAINED = 5
+"""How far back a retry is recognised; clients have at most five requests in flight."""
+PRODUCER_EXPIRATION_MS = 86_400_000
+"""The default of `producer.id.expiration.ms`."""
+NO_COORDINATOR_EPOCH = -1
+
+_VERSION = 1
+_HEAD = Struct(">hI")
+_COUNT = Struct(">i")
+_ENTRY = Struct(">qhiqiqiq")
+_EMPTY_SNAPSHOT = bytes.fromhex("000148674bc700000000")
+"""Of no producers: known by heart, since the CRC library takes long to import at a start."""
+
+
+class BatchMetadata(NamedTuple):
+    """One batch of a producer, as it was appended."""
+
+    last_sequence: int
+    last_offset: Offset
+    offset_delta: int
+    """Last offset less first offset."""
+    timestamp: TimestampMs
+
+    @property
+    def first_offset(self) -> Offset:
+        """The offset of its first record."""
+        return Offset(self.last_offset - self.offset_delta)
+
+    @property
+    def first_sequence(self) -> int:
+        """The sequence of its first record; wraps below 0."""
+        return (self.last_sequence - self.offset_delta) & MAX_SEQUENCE
+
+
+class ProducerState:
+    """One producer. `batches` is oldest first, at most five, all of the present epoch."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "last_timestamp",
+        "producer_id",
+        "transaction_first_offset",
+    )
+
+    def __init__(self, producer_id: ProducerId) -> None:
+        self.producer_id = producer_id
+        self.epoch = NO_PRODUCER_EPOCH
+        self.coordinator_epoch = NO_COORDINATOR_EPOCH
+        self.last_timestamp = TimestampMs(-1)
+        self.transaction_first_offset: Offset | None = None
+        """Where its open transaction began; None when it has none."""
+        self.batches: deque[BatchMetadata] = deque(maxlen=BATCHES_RETAINED)
+
+    @property
+    def last_sequence(self) -> int:
+        """The last sequence appended in this epoch; -1 when none was."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
+        """The batch that `header` repeats, if it is one of the last five."""
+        if header.producer_epoch != self.epoch:
+            return None
+        first, last = header.base_sequence, header.last_sequence
+        for batch in self.batches:
+            if batch.last_sequence == last and batch.first_sequence == first:
+                return batch
+        return None
+
+
+class ProducerStates:
+    """All producers that wrote to one log and have not expired."""
+
+    __slots__ = ("_expiration_ms", "_name", "_states", "snapshot_offset")
+
+    def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
+        self._name = name
+        self._expiration_ms = expiration_ms
+        self._states: dict[ProducerId, ProducerState] = {}
+        self.snapshot_offset: Offset | None = None
+        """Where the newest snapshot file stands; None when there is none."""
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def get(self, producer_id: ProducerId) -> ProducerState | None:
+        """One producer's state; None when it is unknown or has expired."""
+        return self._states.get(producer_id)
+
+    def active(self) -> list[ProducerState]:
+        """All states, in the order in which they came."""
+        return list(self._states.values())
+
+    @property
+    def first_unstable_offset(self) -> Offset | None:
+        """Where the oldest open transaction began; None when none is open."""
+        firsts = (state.transaction_first_offset for state in self._states.values())
+        return min((first for first in firsts if first is not None), default=None)
+
+    def check(self, header: BatchHeader, offset: Offset) -> BatchMetadata | None:
+        """What a client's batch repeats; None when it is new and in order.
+
+        INVALID_PRODUCER_EPOCH for an epoch gone by, OUT_OF_ORDER_SEQUENCE_NUMBER for a gap,
+        INVALID_TXN_STATE for a plain batch amid a transaction. A producer that is not known may
+        begin with any sequence: what it wrote before may have been deleted.
+        """
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return None
+        duplicate = state.find_duplicate(header)
+        if duplicate is not None:
+            return duplicate
+        self._check_epoch(state, header.producer_epoch, offset)
+        self._check_sequence(state, header, offset)
+        if state.transaction_first_offset is not None and not header.is_transactional:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"Expected transactional write from producer {header.producer_id} "
+                f"at offset {offset} in partition {self._name}",
+            )
+        return None
+
+    def _check_epoch(self, state: ProducerState, epoch: ProducerEpoch, offset: Offset) -> None:
+        if epoch < state.epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Epoch of producer {state.producer_id} at offset {offset} in {self._name} "
+                f"is {epoch}, which is smaller than the last seen epoch {state.epoch}",
+            )
+
+    def _check_sequence(self, state: ProducerState, header: BatchHeader, offset: Offset) -> None:
+        first = header.base_sequence
+        if header.producer_epoch != state.epoch:
+            if first != 0 and state.epoch != NO_PRODUCER_EPOCH:
+                raise KafkaError(
+                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    f"Invalid sequence number for new epoch of producer {state.producer_id} "
+                    f"at offset {offset} in partition {self._name}: "
+                    f"{header.producer_epoch} (request epoch), {first} (seq. number), "
+                    f"{state.epoch} (current producer epoch)",
+                )
+            return
+        last = state.last_sequence
+        if first != last + 1 and not (first == 0 and last == MAX_SEQUENCE):
+            raise KafkaError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Out of order sequence number for producer {state.producer_id} "
+                f"at offset {offset} in partition {self._name}: {first} (incoming seq. number), "
+                f"{last} (current end sequence number)",
+            )
+
+    def appended(
+        self,
+        header: BatchHeader,
+        base_offset: Offset,
+        timestamp: TimestampMs,
+    ) -> None:
+        """Take in a batch of data with a producer id that now stands at `base_offset`."""
+        state = self._state_in_epoch(header.producer_id, header.producer_epoch)
+        delta = header.last_offset_delta
+        last_offset = Offset(base_offset + delta)
+        state.batches.append(BatchMetadata(header.last_sequence, last_offset, delta, timestamp))
+        state.last_timestamp = timestamp
+        if header.is_transactional and state.transaction_first_offset is None:
+            state.transaction_first_offset = base_offset
+
+    def transaction_ended(
+        self, header: BatchHeader, coordinator_epoch: int, timestamp: TimestampMs
+    ) -> Offset | None:
+        """Take in an end-transaction marker; where its transaction began, None if it was empty."""
+        state = self._state_in_epoch(header.producer_id, header.producer_epoch)
+        first, state.transaction_first_offset = state.transaction_first_offset, None
+        state.coordinator_epoch = coordinator_epoch
+        state.last_timestamp = timestamp
+        return first
+
+    def _state_in_epoch(self, producer_id: ProducerId, epoch: ProducerEpoch) -> ProducerState:
+        state = self._states.get(producer_id)
+        if state is None:
+            state = self._states[producer_id] = ProducerState(producer_id)
+        if state.epoch != epoch:
+            state.epoch = epoch
+            state.batches.clear()
+        return state
+
+    def remove_expired(self, now: TimestampMs) -> None:
+        """Forget producers silent for `producer.id.expiration.ms`, unless in a transaction."""
+        for state in self.active():
+            if self._is_expired(state, now):
+                del self._states[state.producer_id]
+
+    def _is_expired(self, state: ProducerState, now: TimestampMs) -> bool:
+        return (
+            state.transaction_first_offset is None
+            and now - state.last_timestamp >= self._expiration_ms
+        )
+
+    def clear(self) -> None:
+        """Forget all producers; the snapshot files stay."""
+        self._states.clear()
+
+    def to_bytes(self) -> bytes:
+        """A snapshot's content."""
+        if not self._states:
+            return _EMPTY_SNAPSHOT
+        from crc32c import crc32c
+
+        body = bytearray(_COUNT.pack(len(self._states)))
+        for state in self._states.values():
+            last = state.batches[-1] if state.batches else BatchMetadata(-1, Offset(-1), 0, _NEVER)
+            first = state.transaction_first_offset
+            body += _ENTRY.pack(
+                state.producer_id,
+                state.epoch,
+                last.last_sequence,
+                last.last_offset,
+                last.offset_delta,
+                state.last_timestamp,
+                state.coordinator_epoch,
+                -1 if first is None else first,
+            )
+        return _HEAD.pack(_VERSION, crc32c(bytes(body))) + bytes(body)
+
+    def read(self, data: bytes, now: TimestampMs) -> None:
+        """Take over a snapshot's live producers; `CorruptRecordError` if it is damaged."""
+        states: dict[ProducerId, ProducerState] = {}
+        if data != _EMPTY_SNAPSHOT:
+            for state in _parse(data):
+                if not self._is_expired(state, now):
+                    states[state.producer_id] = state
+        self._states = states
+
+    def save(self, files: Files, folder: str, offset: Offset) -> None:
+        """Write `<offset>.snapshot`, for a log that ends at `offset`; once for each offset."""
+        if offset != self.snapshot_offset:
+            files.replace(
+                f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}", self.to_bytes(), sync=False
+            )
+            self.snapshot_offset = offset
+
+    def load(
+        self,
+        files: Files,
+        folder: str,
+        *,
+        end_offset: Offset,
+        now: TimestampMs,
+        kept: frozenset[Offset],
+    ) -> Offset | None:
+        """Read the newest sound snapshot at or below `end_offset`: its offset, None without one.
+
+        Removes those above (of a log since cut), damaged ones, and those that neither belong to a
+        segment in `kept` nor are the newest.
+        """
+        self._states = {}
+        self.snapshot_offset = None
+        for offset in sorted(snapshot_offsets(files, folder), reverse=True):
+            path = f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
+            if offset > end_offset or (self.snapshot_offset is not None and offset not in kept):
+                files.remove(path)
+            elif self.snapshot_offset is None:
+                try:
+                    self.read(read_file(files, path) or b"", now)
+                except CorruptRecordError:
+                    files.remove(path)
+                else:
+                    self.snapshot_offset = offset
+        return self.snapshot_offset
+
+
+_NEVER = TimestampMs(-1)
+
+
+def snapshot_offsets(files: Files, folder: str) -> list[Offset]:
+    """The offsets of the snapshot files in a folder, ascending."""
+    names = (
+        name.removesuffix(SNAPSHOT_SUFFIX)
+        for name in files.list(folder)
+        if name.endswith(SNAPSHOT_SUFFIX)
+    )
+    return [Offset(int(name)) for name in names if name.isdecimal()]
+
+
+def _parse(data: bytes) -> list[ProducerState]:
+    if len(data) < _HEAD.size + _COUNT.size:
+        raise CorruptRecordError(f"a producer snapshot of {len(data)} bytes")
+    version, crc = _HEAD.unpack_from(data)
+    if version != _VERSION:
+        raise CorruptRecordError(f"a producer snapshot of version {version}")
+    from crc32c import crc32c
+
+    if crc32c(data[_HEAD.size :]) != crc:
+        raise CorruptRecordError("a producer snapshot whose CRC is wrong")
+    (count,) = _COUNT.unpack_from(data, _HEAD.size)
+    start = _HEAD.size + _COUNT.size
+    if count < 0 or start + count * _ENTRY.size != len(data):
+        raise CorruptRecordError(f"a producer snapshot of {count} entries in {len(data)} bytes")
+    return [_parse_entry(data, start + index * _ENTRY.size) for index in range(count)]
+
+
+def _parse_entry(data: bytes, position: int) -> ProducerState:
+    (
+        producer_id,
+        epoch,
+        last_sequence,
+        last_offset,
+        delta,
+        timestamp,
+        coordinator_epoch,
+        first_offset,
+    ) = _ENTRY.unpack_from(data, position)
+    state = ProducerState(ProducerId(producer_id))
+    state.epoch = ProducerEpoch(epoch)
+    state.coordinator_epoch = coordinator_epoch
+    state.last_timestamp = TimestampMs(timestamp)
+    state.transaction_first_offset = Offset(first_offset) if first_offset >= 0 else None
+    if last_offset >= 0:
+        state.batches.append(
+            BatchMetadata(last_sequence, Offset(last_offset), delta, TimestampMs(timestamp))
+        )
+    return state

@@ -1,0 +1,205 @@
+"""Opening a log: which files are segments, and what of them can be believed.
+
+After a clean stop nothing is read but the last segment's end. After an unclean one, every segment
+that reaches beyond the recovery point is scanned: at the first batch that is torn, corrupt or out
+of order the log is cut, and the indexes, leader epochs and producer states are made again from what
+is left.
+Source: Kafka's `LogLoader` and `LogSegment.recover`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import NamedTuple
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.epochs import LeaderEpochs
+from kafkalite.log.files import Files
+from kafkalite.log.producers import ProducerStates
+from kafkalite.log.scan import StoredBatch, scan_batches
+from kafkalite.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    Segment,
+)
+from kafkalite.protocol.records.batch import crc_is_valid
+from kafkalite.protocol.records.record import read_records
+from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
+
+_INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+_TEMPORARY_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+_CONTROL_KEY = Struct(">hh")
+_MARKER_VALUE = Struct(">hi")
+
+
+class Cut(NamedTuple):
+    """Bytes that recovery took off a segment, for the log of the broker."""
+
+    file: str
+    position: int
+    size_bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSegments:
+    """What a folder holds: at least one segment, oldest first."""
+
+    segments: list[Segment]
+    end_offset: Offset
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogLoader:
+    """Opens one folder."""
+
+    files: Files
+    folder: str
+    config: TopicConfig
+    now: TimestampMs
+    epochs: LeaderEpochs
+
+    def load(
+        self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
+    ) -> LoadedSegments:
+        """The segments, with at least one to append to."""
+        segments = self._find_segments()
+        cuts = [] if clean else self._recover(segments, recovery_point)
+        end_offset = self._end_of(segments, cuts)
+        if segments and end_offset < log_start_offset:
+            # Kafka: the log lost what its start says is gone already; it begins anew there.
+            for segment in segments:
+                segment.delete()
+            segments = []
+        if not segments:
+            end_offset = log_start_offset
+            segments = [Segment.create(self.files, self.folder, end_offset, self.config, self.now)]
+        self.epochs.truncate_from_end(end_offset)
+        return LoadedSegments(segments, end_offset, tuple(cuts))
+
+    def _find_segments(self) -> list[Segment]:
+        names = self.files.list(self.folder)
+        bases: list[Offset] = []
+        for name in names:
+            stem, _, suffix = name.partition(".")
+            if f".{suffix}" == LOG_SUFFIX and stem.isdecimal():
+                bases.append(Offset(int(stem)))
+        known = {f"{base:020d}" for base in bases}
+        for name in names:
+            stem, _, suffix = name.partition(".")
+            orphaned = f".{suffix}" in _INDEX_SUFFIXES and stem not in known
+            if orphaned or name.endswith(_TEMPORARY_SUFFIXES):
+                self.files.remove(f"{self.folder}/{name}")
+        return [
+            Segment.existing(self.files, self.folder, base, self.config, self.now)
+            for base in sorted(bases)
+        ]
+
+    def _recover(self, segments: list[Segment], recovery_point: Offset) -> list[Cut]:
+        """Scan what may not have reached the disk; after a cut, the segments behind it go."""
+        cuts: list[Cut] = []
+        for index, segment in enumerate(segments):
+            is_last = index + 1 == len(segments)
+            if not is_last and segments[index + 1].base_offset <= recovery_point:
+                continue
+            cut = recover_segment(segment, self.epochs)
+            if cut is not None:
+                cuts.append(cut)
+                for lost in segments[index + 1 :]:
+                    cuts.append(Cut(lost.name, 0, lost.size, "a segment before it was cut"))
+                    lost.delete()
+                del segments[index + 1 :]
+                break
+            if not is_last:
+                segment.seal()
+                segment.save_indexes()
+        return cuts
+
+    def _end_of(self, segments: list[Segment], cuts: list[Cut]) -> Offset:
+        """Where the last segment ends. It is recovered if no clean stop can have left it so."""
+        if not segments:
+            return Offset(0)
+        try:
+            return segments[-1].read_end_offset()
+        except CorruptRecordError:
+            cut = recover_segment(segments[-1], self.epochs)
+            if cut is not None:
+                cuts.append(cut)
+            return segments[-1].read_end_offset()
+
+
+def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
+    """Check every batch, cut at the first bad one, and make the indexes and epochs again."""
+    end, position, next_offset = segment.size, 0, segment.base_offset
+    reason = ""
+    segment.begin_rebuild()
+    try:
+        for batch in scan_batches(segment.file_of(end), 0, end):
+            reason = _what_is_wrong(batch, segment, next_offset)
+            if reason:
+                break
+            header = batch.header
+            segment.added(
+                header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
+            )
+            if header.partition_leader_epoch > epochs.latest:
+                epochs.assign(header.partition_leader_epoch, header.base_offset)
+            position, next_offset = segment.size, header.next_offset
+    except CorruptRecordError as error:
+        reason = str(error)
+    if position == end:
+        return None
+    segment.truncate_to_position(position)
+    return Cut(segment.name, position, end - position, reason)
+
+
+def _what_is_wrong(batch: StoredBatch, segment: Segment, next_offset: Offset) -> str:
+    header = batch.header
+    if header.base_offset < next_offset or header.last_offset_delta < 0:
+        return f"offset {header.base_offset} where {next_offset} or more was due"
+    if not segment.takes_offset(header.last_offset):
+        return f"offset {header.last_offset} is too far from {segment.base_offset}"
+    if not crc_is_valid(batch.buffer, batch.at, header):
+        return f"the batch at offset {header.base_offset} has a wrong CRC"
+    return ""
+
+
+def replay_producers(
+    producers: ProducerStates, segments: list[Segment], start: Offset, end: Offset
+) -> None:
+    """Take in the batches from `start` (inclusive) to `end` (exclusive)."""
+    for index, segment in enumerate(segments):
+        is_last = index + 1 == len(segments)
+        if not is_last and segments[index + 1].base_offset <= start:
+            continue
+        if segment.base_offset >= end:
+            return
+        found = segment.find(start)
+        if found is None:
+            continue
+        for batch in scan_batches(segment.file, found.position, segment.size):
+            if batch.header.base_offset >= end:
+                return
+            take_in(producers, batch)
+
+
+def take_in(producers: ProducerStates, batch: StoredBatch) -> None:
+    """Let one stored batch tell on its producer, if it has one."""
+    header = batch.header
+    if header.producer_id == NO_PRODUCER_ID:
+        return
+    if not header.is_control:
+        producers.appended(header, header.base_offset, header.max_timestamp)
+        return
+    for record in read_records(batch.buffer, batch.at, header):
+        if record.key is None or record.value is None:
+            continue
+        _, kind = _CONTROL_KEY.unpack_from(record.key)
+        if kind <= 1:
+            _, coordinator_epoch = _MARKER_VALUE.unpack_from(record.value)
+            producers.transaction_ended(header, coordinator_epoch, record.timestamp)

@@ -1,0 +1,92 @@
+"""Reading batches back from a segment's `.log`, one after the other.
+
+For recovery, for producer states and for lookups by time; a fetch only finds its place with it.
+Batches are read whole, in pieces of about a megabyte that hold many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.files import Buffer, File
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
+
+_PIECE_BYTES = 1 << 20
+_FIND_BYTES = 4096
+"""One `index.interval.bytes`: what a lookup has to scan when batches are small."""
+_BOUNDS = Struct(">qi11xi")
+"""Base offset, batch length, last offset delta."""
+
+
+class StoredBatch(NamedTuple):
+    """A whole batch, at `at` in `buffer`, as it stands at `position` of the file."""
+
+    position: int
+    header: BatchHeader
+    buffer: Buffer
+    at: int
+
+
+def scan_batches(file: File, position: int, end: int) -> Iterator[StoredBatch]:
+    """Each whole batch from `position` (where one starts) up to `end` (exclusive).
+
+    `CorruptRecordError` where no header of magic 2 can be read or a batch goes on after `end`. CRCs
+    are the caller's business.
+    """
+    while position < end:
+        buffer = file.read(position, min(_PIECE_BYTES, end - position))
+        at = 0
+        while len(buffer) - at >= HEADER_SIZE:
+            header = read_header(buffer, at)
+            if len(buffer) - at < header.size_bytes:
+                break
+            yield StoredBatch(position + at, header, buffer, at)
+            at += header.size_bytes
+        if at:
+            position += at
+            continue
+        header = read_header(buffer)
+        if header.size_bytes > end - position:
+            raise CorruptRecordError(
+                f"a batch of {header.size_bytes} bytes where {end - position} are left"
+            )
+        buffer = file.read(position, header.size_bytes)
+        if len(buffer) < header.size_bytes:
+            raise CorruptRecordError("the file ends within a batch")
+        yield StoredBatch(position, header, buffer, 0)
+        position += header.size_bytes
+
+
+class BatchRange(NamedTuple):
+    """Where a batch stands in its file."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+
+
+def find_batch(file: File, position: int, end: int, offset: int) -> BatchRange | None:
+    """The first batch from `position` on whose last offset is at or above `offset`.
+
+    None when there is none before `end`. Looks at a few bytes of each batch, and trusts them:
+    they were checked when they were appended or recovered.
+    """
+    unpack = _BOUNDS.unpack_from
+    while position < end:
+        buffer = file.read(position, _FIND_BYTES)
+        limit = len(buffer) - _BOUNDS.size
+        at = 0
+        while at <= limit:
+            base_offset, length, delta = unpack(buffer, at)
+            if length <= 0:
+                raise CorruptRecordError(f"a batch length of {length} at {position + at}")
+            if base_offset + delta >= offset:
+                return BatchRange(position + at, length + 12, base_offset)
+            at += length + 12
+        if not at:
+            raise CorruptRecordError(f"no batch at {position}")
+        position += at
+    return None

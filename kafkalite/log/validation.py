@@ -1,0 +1,275 @@
+"""What a batch must satisfy before it is appended, told by its header; and, if wanted, its records.
+
+`header` validation looks at the 61 bytes that lead each batch: framing, CRC, size, offsets, counts,
+times. `full` validation, and any compacted topic (whose records need keys), decodes the records as
+well and makes the checks that Kafka makes. Source: Kafka's `ProduceRequest.validateRecords`,
+`UnifiedLog.analyzeAndValidateRecords` and `LogValidator`; which refusals carry a message is as in
+`tests/data/errors.json`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from struct import Struct
+from typing import Literal, NamedTuple
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
+from kafkalite.protocol.records.batch import (
+    CONTROL_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    TimestampType,
+    crc_is_valid,
+    read_header,
+    stamp_append_time,
+    stamp_max_timestamp,
+)
+from kafkalite.protocol.records.compression import Compression, decompress
+from kafkalite.protocol.records.record import read_records
+from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, TimestampMs
+
+RecordValidation = Literal["header", "full"]
+
+_LENGTH = Struct(">i")
+_MINIMUM_LENGTH = 14
+"""Of a batch length in any record format: Kafka's `LegacyRecord.RECORD_OVERHEAD_V0`."""
+_MINIMUM_SIZE = MAGIC_POSITION + 1
+_COMPRESSION_BITS = 0x07
+_LAST_CODEC = max(Compression)
+_ATTRIBUTES_LOW_BYTE = 22
+_ERRORS_SHOWN = 3
+
+
+class AppendOrigin(Enum):
+    """Who appends. Clients are trusted least."""
+
+    CLIENT = auto()
+    """A Produce request: exactly one batch, no control records, sequences checked."""
+    COORDINATOR = auto()
+    """The broker itself, for internal topics and end-transaction markers."""
+    RAFT_LEADER = auto()
+    """The controller, for the metadata log: batches may carry their own offsets."""
+
+
+class RecordError(NamedTuple):
+    """One record that is refused, by its place in the batch."""
+
+    batch_index: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"RecordError(batchIndex={self.batch_index}, message='{self.message}')"
+
+
+class InvalidRecordsError(KafkaError):
+    """A batch refused because of some of its records; Produce v8 and later list them."""
+
+    def __init__(
+        self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...]
+    ) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors
+
+
+class BatchValidator:
+    """The rules of one topic; made anew when its settings change."""
+
+    __slots__ = (
+        "_after_max_ms",
+        "_before_max_ms",
+        "_compacted",
+        "_decodes",
+        "_max_decompressed_bytes",
+        "_max_message_bytes",
+        "_partition",
+        "stamps_append_time",
+    )
+
+    def __init__(
+        self, partition: str, config: TopicConfig, record_validation: RecordValidation
+    ) -> None:
+        self._partition = partition
+        self._max_message_bytes = config.max_message_bytes
+        self._max_decompressed_bytes = config.max_decompressed_message_bytes
+        self._before_max_ms = config.message_timestamp_before_max_ms
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._compacted = config.is_compacted
+        self._decodes = record_validation == "full" or self._compacted
+        self.stamps_append_time = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+
+    def check(
+        self, records: memoryview, now: TimestampMs, origin: AppendOrigin
+    ) -> list[BatchHeader]:
+        """The headers of all batches in `records`, which is nothing but batches.
+
+        `KafkaError` refuses all. Timestamps may be stamped in place; offsets and epochs are not.
+        """
+        try:
+            header = read_header(records)
+            if header.batch_length + LOG_OVERHEAD != len(records):
+                headers = _split(records, origin)
+            else:
+                headers = [header]
+        except CorruptRecordError:
+            headers = _split(records, origin)
+        position = 0
+        for index, header in enumerate(headers):
+            self._check_batch(records, position, header, origin)
+            if origin is AppendOrigin.CLIENT:
+                headers[index] = self._check_times(records, position, header, now)
+            position += header.batch_length + LOG_OVERHEAD
+        return headers
+
+    def _check_batch(
+        self, records: memoryview, position: int, header: BatchHeader, origin: AppendOrigin
+    ) -> None:
+        if origin is AppendOrigin.CLIENT and header.base_offset != 0:
+            raise KafkaError(ErrorCode.INVALID_RECORD)
+        if header.batch_length + LOG_OVERHEAD > self._max_message_bytes:
+            raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
+        if not crc_is_valid(records, position, header):
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE)
+        count = header.records_count
+        if count <= 0 or header.last_offset_delta != count - 1:
+            raise KafkaError(ErrorCode.INVALID_RECORD)
+        if origin is AppendOrigin.CLIENT:
+            if header.attributes & CONTROL_BIT:
+                raise KafkaError(ErrorCode.INVALID_RECORD)
+            if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
+                raise KafkaError(ErrorCode.INVALID_RECORD)
+        if header.attributes & _COMPRESSION_BITS > _LAST_CODEC:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _check_times(
+        self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
+    ) -> BatchHeader:
+        """Check and stamp timestamps; the header as it stands in the batch afterwards."""
+        latest = header.max_timestamp
+        if self._decodes:
+            latest = self._check_records(records, position, header, now)
+        if self.stamps_append_time:
+            stamp_append_time(records, position, now)
+            return header._replace(
+                attributes=header.attributes | TIMESTAMP_TYPE_BIT, max_timestamp=now
+            )
+        if not self._decodes:
+            self._check_range(header, now)
+        if header.attributes & TIMESTAMP_TYPE_BIT:
+            # The topic keeps the producers' times, so that is what the batch has from now on.
+            records[position + _ATTRIBUTES_LOW_BYTE] &= ~TIMESTAMP_TYPE_BIT
+            stamp_max_timestamp(records, position, latest)
+            return header._replace(
+                attributes=header.attributes & ~TIMESTAMP_TYPE_BIT, max_timestamp=latest
+            )
+        if latest != header.max_timestamp:
+            stamp_max_timestamp(records, position, latest)
+            return header._replace(max_timestamp=latest)
+        return header
+
+    def _check_range(self, header: BatchHeader, now: TimestampMs) -> None:
+        """The earliest time is taken to be the first: the header tells no other."""
+        if header.max_timestamp - now > self._after_max_ms or (
+            now - header.base_timestamp > self._before_max_ms
+            and header.base_timestamp != NO_TIMESTAMP
+        ):
+            raise _invalid_timestamp(())
+
+    def _check_records(
+        self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
+    ) -> TimestampMs:
+        """Decode and check every record; the latest of their timestamps."""
+        latest = NO_TIMESTAMP
+        errors: list[RecordError] = []
+        bad_times = False
+        try:
+            for index, record in enumerate(
+                read_records(records, position, header, self._max_decompressed_bytes)
+            ):
+                if self._compacted and record.key is None and not header.is_control:
+                    text = "Compacted topic cannot accept message without key in topic partition"
+                    errors.append(RecordError(index, f"{text} {self._partition}"))
+                elif not self.stamps_append_time and self._is_out_of_range(record.timestamp, now):
+                    bad_times = True
+                    errors.append(
+                        RecordError(
+                            index,
+                            f"Timestamp {record.timestamp} of message with offset {record.offset} "
+                            "is out of range. The timestamp should be within "
+                            f"[{now - self._before_max_ms}, {now + self._after_max_ms}]",
+                        )
+                    )
+                latest = max(latest, record.timestamp)
+        except CorruptRecordError as error:
+            raise self._undecodable(records, position, header) from error
+        if bad_times:
+            raise _invalid_timestamp(tuple(errors))
+        if errors:
+            shown = ", ".join(map(str, errors[:_ERRORS_SHOWN]))
+            raise InvalidRecordsError(
+                ErrorCode.INVALID_RECORD,
+                f"One or more records have been rejected due to {len(errors)} record errors in "
+                f"total, and only showing the first three errors at most: [{shown}]",
+                tuple(errors),
+            )
+        return latest
+
+    def _is_out_of_range(self, timestamp: TimestampMs, now: TimestampMs) -> bool:
+        return timestamp != NO_TIMESTAMP and (
+            timestamp - now > self._after_max_ms or now - timestamp > self._before_max_ms
+        )
+
+    def _undecodable(self, records: memoryview, position: int, header: BatchHeader) -> KafkaError:
+        """Kafka calls bytes that do not decompress a server's error, and bad records a client's."""
+        payload = records[position + 61 : position + header.size_bytes]
+        try:
+            decompress(header.compression, payload, self._max_decompressed_bytes)
+        except CorruptRecordError:
+            return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return KafkaError(ErrorCode.INVALID_RECORD)
+
+
+def _invalid_timestamp(errors: tuple[RecordError, ...]) -> InvalidRecordsError:
+    return InvalidRecordsError(
+        ErrorCode.INVALID_TIMESTAMP,
+        "One or more records have been rejected due to invalid timestamp",
+        errors,
+    )
+
+
+def _split(records: memoryview, origin: AppendOrigin) -> list[BatchHeader]:
+    """The headers of all batches: the slow path, which finds Kafka's error for bad framing."""
+    headers: list[BatchHeader] = []
+    position = 0
+    while len(records) - position >= LOG_OVERHEAD:
+        (length,) = _LENGTH.unpack_from(records, position + 8)
+        if length < _MINIMUM_LENGTH:
+            raise KafkaError(
+                ErrorCode.CORRUPT_MESSAGE,
+                f"Record size {length} is less than the minimum record overhead "
+                f"({_MINIMUM_LENGTH})",
+            )
+        if len(records) - position < _MINIMUM_SIZE:
+            break
+        magic = records[position + MAGIC_POSITION]
+        if magic > MAGIC:
+            signed = magic - 256 if magic > 127 else magic
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
+        if len(records) - position < LOG_OVERHEAD + length:
+            break
+        if magic < MAGIC:
+            raise KafkaError(ErrorCode.INVALID_RECORD)
+        try:
+            headers.append(read_header(records, position))
+        except CorruptRecordError as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE) from error
+        position += LOG_OVERHEAD + length
+    if not headers or (origin is AppendOrigin.CLIENT and len(headers) > 1):
+        raise KafkaError(ErrorCode.INVALID_RECORD)
+    if position != len(records):
+        # Kafka drops a torn batch at the end of a request; a client has no reason to send one.
+        raise KafkaError(ErrorCode.INVALID_RECORD)
+    return headers
