@@ -23,7 +23,8 @@ class Entropy(Protocol):
 
     def uuid(self) -> Uuid:
         """A random UUID (version 4) that Kafka may give to a topic, as `Uuid.randomUuid` does: none
-        whose text begins with a dash. The reserved ids are of no version, so they cannot be drawn."""
+        whose text begins with a dash. The reserved ids are of no version, so they cannot be
+        drawn."""
         while True:
             raw = bytearray(self.token_bytes(16))
             raw[6] = raw[6] & 0x0F | 0x40

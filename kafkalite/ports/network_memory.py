@@ -255,7 +255,7 @@ class MemoryLink(Link):
         if self._is_closed:
             return False
         if not whole:
-            self.end(OSError("bytes of a file slice are gone"))
+            self._leave(OSError("bytes of a file slice are gone"))
             return False
         self._pump()
         return not self._unsent
@@ -359,9 +359,13 @@ class MemoryLink(Link):
 
     def close(self) -> None:
         """See `Link`."""
+        self._leave(None)
+
+    def _leave(self, error: OSError | None) -> None:
+        """End this side, which the other hears of when the news gets there."""
         if not self._is_closed:
             self._send(_End(None))
-            self.end(None)
+            self.end(error)
 
     def crash(self) -> None:
         """The process of this side is gone."""
