@@ -218,7 +218,7 @@ def _decompress_lz4(data: Buffer, limit_bytes: int) -> bytearray:
         out += block
         if len(out) > limit_bytes:
             raise DecompressedTooLargeError(limit_bytes)
-        if not block and stream.needs_input:
+        if not block and stream.needs_input and not stream.eof:
             raise DecompressionError("lz4: the frame ends early")
         rest = b""
     return out
