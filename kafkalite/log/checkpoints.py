@@ -43,7 +43,12 @@ def format_lines(lines: Sequence[str]) -> bytes:
 
 
 def parse_lines(data: bytes, *, fields: int) -> list[list[str]]:
-    """The words of each line, all but the first of them numbers. `CorruptRecordError` else."""
+    """The words of each line, all but the first of them numbers; `CorruptRecordError` else.
+
+    None for an empty file: Kafka makes its checkpoints empty and fills them later.
+    """
+    if not data:
+        return []
     try:
         version, count, *lines = data.decode().splitlines()
         words = [line.split() for line in lines if line.strip()]

@@ -258,7 +258,7 @@ class PartitionLog:
         self.end_offset = base_offset
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
-        """Lead from `end_offset` on in that epoch: noted in the file even before the first append."""
+        """Lead from `end_offset` on: the epoch is in the file even before its first append."""
         self.epochs.assign(leader_epoch, self.end_offset)
 
     def roll(self, now: TimestampMs) -> None:

@@ -1,0 +1,335 @@
+"""A broker's log folder: one process holds it, and it remembers how it was left.
+
+    meta.properties          whose folder it is: node, cluster, and the folder's own id
+    .lock                    held while a broker runs on it
+    .kafka_cleanshutdown     written last of all at a clean stop, removed first at a start
+    *-offset-checkpoint      offsets of all partitions (checkpoints.py)
+    topic-0/                 a partition
+    topic-0.<32 hex>-delete  one being deleted; `-stray`: one that the metadata does not know
+
+Opens and closes logs; which ones there should be, the metadata says. Source: Kafka's `LogManager`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_file,
+    read_offsets,
+    read_topic_id,
+    write_offsets,
+)
+from kafkalite.log.files import Files, Lock
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
+from kafkalite.log.validation import RecordValidation
+from kafkalite.types import (
+    METADATA_TOPIC_ID,
+    BrokerEpoch,
+    BrokerId,
+    Offset,
+    TimestampMs,
+    TopicPartition,
+    Uuid,
+    format_uuid,
+    parse_uuid,
+)
+
+META_PROPERTIES = "meta.properties"
+LOCK = ".lock"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+DELETE_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
+FUTURE_SUFFIX = "-future"
+METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
+"""Has a folder like any other, but no line in the checkpoints."""
+
+_MAX_NAME = 255
+_NO_BROKER_EPOCH = BrokerEpoch(-1)
+
+
+class LogDirectoryError(Exception):
+    """A log folder that this broker must not use; the message says which and why."""
+
+
+class Meta(NamedTuple):
+    """`meta.properties`, version 1."""
+
+    node_id: BrokerId
+    cluster_id: str
+    directory_id: Uuid
+
+
+class PartitionFolder(NamedTuple):
+    """A partition found on the disk."""
+
+    partition: TopicPartition
+    folder: str
+    topic_id: Uuid | None
+    """None when the folder has no `partition.metadata`."""
+
+
+class LogDirectory:
+    """One locked log folder and the logs that are open in it."""
+
+    __slots__ = (
+        "_expiration_ms",
+        "_files",
+        "_location",
+        "_lock",
+        "_log_starts",
+        "_recovery_points",
+        "_validation",
+        "broker_epoch",
+        "high_watermarks",
+        "logs",
+        "meta",
+        "was_clean",
+    )
+
+    def __init__(
+        self,
+        files: Files,
+        location: str,
+        lock: Lock,
+        meta: Meta,
+        *,
+        record_validation: RecordValidation,
+        producer_expiration_ms: int,
+    ) -> None:
+        self._files = files
+        self._location = location
+        self._lock = lock
+        self._validation = record_validation
+        self._expiration_ms = producer_expiration_ms
+        self.meta = meta
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        """All that are open."""
+        self.was_clean = False
+        """Whether the last stop was a clean one."""
+        self.broker_epoch = _NO_BROKER_EPOCH
+        """The broker's epoch when it last stopped cleanly, else -1."""
+        self._recovery_points = self._read(RECOVERY_POINTS)
+        self._log_starts = self._read(LOG_START_OFFSETS)
+        self.high_watermarks = self._read(HIGH_WATERMARKS)
+        """As of the last checkpoint: where a replica's high watermark begins."""
+
+    @classmethod
+    def open(
+        cls,
+        files: Files,
+        *,
+        location: str,
+        node_id: BrokerId,
+        new_cluster_id: str,
+        new_directory_id: Uuid,
+        record_validation: RecordValidation = "header",
+        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    ) -> LogDirectory:
+        """Take the folder at the root of `files`, made when missing; `location` names it to people.
+
+        The new ids are for a folder that has none yet. `LogDirectoryError` when another process has
+        the folder, or it belongs to another node.
+        """
+        is_ours = not files.exists("") or not files.list("")
+        files.make_folder("")
+        try:
+            lock = files.lock(LOCK)
+        except BlockingIOError as error:
+            raise LogDirectoryError(
+                f"the log folder {location} is in use: another broker holds {LOCK} in it"
+            ) from error
+        try:
+            if is_ours:
+                files.replace(".gitignore", b"*\n", sync=False)
+            meta = _claim(files, location, Meta(node_id, new_cluster_id, new_directory_id))
+            directory = cls(
+                files,
+                location,
+                lock,
+                meta,
+                record_validation=record_validation,
+                producer_expiration_ms=producer_expiration_ms,
+            )
+            directory._take_clean_shutdown()
+        except BaseException:
+            lock.release()
+            raise
+        return directory
+
+    def _take_clean_shutdown(self) -> None:
+        """Read the mark of a clean stop and remove it for good: from now on a crash is a crash."""
+        data = read_file(self._files, CLEAN_SHUTDOWN)
+        if data is None:
+            return
+        self.was_clean = True
+        try:
+            self.broker_epoch = BrokerEpoch(int(json.loads(data)["brokerEpoch"]))
+        except (ValueError, KeyError, TypeError):
+            self.broker_epoch = _NO_BROKER_EPOCH  # Older Kafka leaves the file empty.
+        self._files.remove(CLEAN_SHUTDOWN)
+        self._files.sync_folder("")
+
+    def _read(self, path: str) -> dict[TopicPartition, Offset]:
+        try:
+            return read_offsets(self._files, path)
+        except CorruptRecordError as error:
+            raise LogDirectoryError(f"{self._location}/{path} is damaged: {error}") from error
+
+    def find_partitions(self) -> list[PartitionFolder]:
+        """The partitions in the folder, but for the metadata log and those renamed."""
+        found = []
+        for name in self._files.list(""):
+            topic, dash, number = name.rpartition("-")
+            if not (dash and topic and number.isdecimal()) or topic == METADATA_PARTITION.topic:
+                continue
+            try:
+                topic_id = read_topic_id(self._files, name)
+            except CorruptRecordError as error:
+                raise LogDirectoryError(f"{self._location}: {error}") from error
+            found.append(PartitionFolder(TopicPartition(topic, int(number)), name, topic_id))
+        return found
+
+    def open_partition(
+        self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs
+    ) -> PartitionLog:
+        """Open the partition's log, made when missing, and keep it in `logs`.
+
+        `KafkaError(INCONSISTENT_TOPIC_ID)` when the folder is an older topic's of the same name: it
+        is a stray then.
+        """
+        assert partition not in self.logs, f"{partition} is open"
+        is_metadata = partition == METADATA_PARTITION
+        assert is_metadata == (topic_id == METADATA_TOPIC_ID)
+        log = PartitionLog.open(
+            self._files,
+            str(partition),
+            config=config,
+            topic_id=topic_id,
+            now=now,
+            clean=self.was_clean,
+            recovery_point=self._recovery_points.get(partition, Offset(0)),
+            log_start_offset=self._log_starts.get(partition, Offset(0)),
+            record_validation=self._validation,
+            producer_expiration_ms=self._expiration_ms,
+        )
+        self.logs[partition] = log
+        return log
+
+    def delete_partition(self, partition: TopicPartition, unique: Uuid) -> str:
+        """Close and rename it, so that its name is free at once: the folder for `remove`."""
+        return self._set_aside(partition, unique, DELETE_SUFFIX)
+
+    def set_stray(self, partition: TopicPartition, unique: Uuid) -> str:
+        """Rename a partition that the metadata does not know; a person may look at it."""
+        return self._set_aside(partition, unique, STRAY_SUFFIX)
+
+    def _set_aside(self, partition: TopicPartition, unique: Uuid, suffix: str) -> str:
+        log = self.logs.pop(partition, None)
+        if log is not None:
+            log.close()
+        tail = f"-{partition.partition}.{unique.hex()}{suffix}"
+        folder = partition.topic[: _MAX_NAME - len(tail)] + tail
+        self._files.rename(str(partition), folder)
+        for offsets in (self._recovery_points, self._log_starts, self.high_watermarks):
+            offsets.pop(partition, None)
+        return folder
+
+    def find_deleted(self) -> list[str]:
+        """Folders renamed for deletion and still there."""
+        return [name for name in self._files.list("") if name.endswith(DELETE_SUFFIX)]
+
+    def remove(self, folder: str) -> None:
+        """Remove a folder that `delete_partition` renamed. May take long; safe in a worker."""
+        assert folder.endswith(DELETE_SUFFIX)
+        self._files.remove_folder(folder)
+
+    def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
+        """Write recovery points, log starts and high watermarks of what is open."""
+        logs = {key: log for key, log in self.logs.items() if key != METADATA_PARTITION}
+        starts = {
+            key: log.log_start_offset
+            for key, log in logs.items()
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+        recovery_points = {key: log.recovery_point for key, log in logs.items()}
+        write_offsets(self._files, RECOVERY_POINTS, recovery_points)
+        write_offsets(self._files, LOG_START_OFFSETS, starts)
+        write_offsets(
+            self._files,
+            HIGH_WATERMARKS,
+            {key: offset for key, offset in high_watermarks.items() if key in logs},
+        )
+
+    def close(
+        self, *, broker_epoch: BrokerEpoch, high_watermarks: Mapping[TopicPartition, Offset]
+    ) -> None:
+        """A clean stop: sync and close every log, then put that on record, and free the folder."""
+        for log in self.logs.values():
+            log.close()
+            log.sync()
+            log.close()
+        self.write_checkpoints(high_watermarks)
+        if not self._files.exists(CLEANER_OFFSETS):
+            write_offsets(self._files, CLEANER_OFFSETS, {})
+        record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        self._files.replace(CLEAN_SHUTDOWN, record.encode())
+        self.logs.clear()
+        self._lock.release()
+
+    def abandon(self) -> None:
+        """Let go without a word on the disk, as a crash would."""
+        for log in self.logs.values():
+            for segment in log.segments:
+                segment.close()
+        self.logs.clear()
+        self._lock.release()
+
+
+def _claim(files: Files, location: str, new: Meta) -> Meta:
+    """What `meta.properties` says, written from `new` when there is none."""
+    data = read_file(files, META_PROPERTIES)
+    if data is None:
+        files.replace(META_PROPERTIES, format_meta(new))
+        return new
+    meta = parse_meta(data, location)
+    if meta.node_id != new.node_id:
+        raise LogDirectoryError(
+            f"the log folder {location} belongs to node {meta.node_id}, not to {new.node_id}"
+        )
+    return meta
+
+
+def format_meta(meta: Meta) -> bytes:
+    """The content of `meta.properties`."""
+    return (
+        f"#\nnode.id={meta.node_id}\ndirectory.id={format_uuid(meta.directory_id)}\n"
+        f"version=1\ncluster.id={meta.cluster_id}\n"
+    ).encode()
+
+
+def parse_meta(data: bytes, location: str) -> Meta:
+    """The inverse of `format_meta`, for what Kafka wrote as well."""
+    try:
+        lines = [line.strip() for line in data.decode().splitlines()]
+        values = dict(line.split("=", 1) for line in lines if line and line[0] not in "#!")
+        if values["version"] != "1":
+            raise LogDirectoryError(
+                f"{location}/{META_PROPERTIES} has version {values['version']}; only 1 is known"
+            )
+        return Meta(
+            BrokerId(int(values["node.id"])),
+            values["cluster.id"].replace("\\", ""),
+            parse_uuid(values["directory.id"]),
+        )
+    except (ValueError, KeyError) as error:
+        raise LogDirectoryError(f"{location}/{META_PROPERTIES} is damaged: {error}") from error
