@@ -2,7 +2,7 @@
 PORT ?= 9092
 DATA ?= kafkalite-data
 SEEDS ?= 50
-# Options of benchmarks/results: `make bench BENCH=--full` for numbers worth keeping.
+# Options of benchmarks/results.py: `make bench BENCH=--full` for numbers worth keeping.
 BENCH ?=
 
 VENV := .venv
@@ -43,7 +43,7 @@ compat: $(VENV)/.dev ## what needs the real Kafka: its tools on our data, our te
 
 bench: $(VENV)/.dev ## kafkalite and the real Kafka side by side; writes benchmarks/RESULTS.md
 	@$(ORACLE)/install --no-zookeeper
-	@$(BIN)/python benchmarks/results $(BENCH)
+	@$(BIN)/python benchmarks/results.py $(BENCH)
 
 simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds
 	@SIMULATION_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation --timeout 0

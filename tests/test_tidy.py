@@ -38,7 +38,7 @@ NOT_IMPORTED: dict[str, str] = {
 BANNED_NAMES = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
 BANNED_TEXTS = {
     "a path of somebody's machine": r"(?<![\w.])/(work|root|home/\w+|Users/\w+)/",
-    "a package registry's host": r"pypi\.org|pythonhosted|maven\.org|npmjs\.|crates\.io|golang\.org/",
+    "a package registry's host": r"pypi\.org|pythonhosted|maven\.org|npmjs\.|crates\.io",
     "a folder outside the repository": r"\.\./shared",
     "how the code came about": r"(?i)claude|anthropic|\bLLM\b|sub-?agent|builder \d",
 }
