@@ -1,0 +1,284 @@
+"""A listener and its connections, over real sockets with a steered clock, and over the memory
+network."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from struct import pack
+from typing import Any
+
+import pytest
+
+from kafkalite.ports.network import Link, Network
+from kafkalite.ports.network_memory import MemoryNetwork
+from kafkalite.ports.network_sockets import SocketNetwork
+from kafkalite.server.connection import Answer, ClientConnection, Pending
+from kafkalite.server.listener import ConnectionLimits, ServerListener
+from kafkalite.server.receive_buffer import BufferPool
+from kafkalite.testing.clock import SteerableClock
+
+Make = Callable[[ConnectionLimits], ServerListener[str]]
+Body = Callable[[Network, SteerableClock, Make], Coroutine[Any, Any, None]]
+Run = Callable[[Body], None]
+
+parked: list[Pending] = []
+
+
+def answer(connection: ClientConnection[str], frame: memoryview) -> Answer:
+    """`park` waits; `big` gives more than sockets hold; all else is echoed."""
+    body = bytes(frame)
+    if body == b"park":
+        parked.append(Pending())
+        return parked[-1]
+    if body == b"big":
+        return [bytes(20 << 20)]
+    return [pack(">i", len(body)), body]
+
+
+class Client:
+    """The other end, as a machine of its own."""
+
+    def __init__(self) -> None:
+        self.link: Link | None = None
+        self.received = bytearray()
+        self.changed = asyncio.Event()
+        self.ended = False
+        self._space = memoryview(bytearray(1 << 20))
+
+    def opened(self, link: Link) -> None:
+        self.link = link
+        self.changed.set()
+
+    def space(self) -> memoryview:
+        return self._space
+
+    def filled(self, size: int) -> None:
+        self.received += self._space[:size]
+        self.changed.set()
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, error: OSError | None) -> None:
+        self.ended = True
+        self.changed.set()
+
+    def send(self, body: bytes) -> None:
+        assert self.link is not None
+        self.link.write([pack(">i", len(body)) + body])
+
+    async def until(self, condition: Callable[[Client], bool]) -> None:
+        while not condition(self):
+            self.changed.clear()
+            await self.changed.wait()
+
+
+async def connect(network: Network, listener: ServerListener[str]) -> Client:
+    client = Client()
+    network.dial(listener.address.host, listener.address.port, client)
+    await client.until(lambda it: it.link is not None or it.ended)
+    return client
+
+
+async def echo(client: Client, body: bytes = b"hello") -> None:
+    before = len(client.received)
+    client.send(body)
+    await client.until(lambda it: len(it.received) == before + 4 + len(body) or it.ended)
+    assert client.received[before + 4 :] == body
+
+
+async def until_held(network: Network, listener: ServerListener[str]) -> None:
+    """Until the first connection has an answer that its client does not take."""
+    first = next(iter(listener.connections))
+    other = await connect(network, listener)
+    while not first._held:
+        await echo(other)
+
+
+@pytest.fixture(params=["sockets", "memory"])
+def run(request: pytest.FixtureRequest) -> Run:
+    def run_body(body: Body) -> None:
+        async def main() -> None:
+            parked.clear()
+            clock = SteerableClock()
+            network: Network = (
+                SocketNetwork(clock)
+                if request.param == "sockets"
+                else MemoryNetwork(clock).node("localhost")
+            )
+
+            def make(limits: ConnectionLimits) -> ServerListener[str]:
+                listener = ServerListener(
+                    network,
+                    clock,
+                    BufferPool(1 << 20),
+                    answer,
+                    new_session=lambda: "session",
+                    limits=limits,
+                    checks_views=True,
+                )
+                listener.start("localhost", 0)
+                return listener
+
+            await body(network, clock, make)
+
+        asyncio.run(main())
+
+    return run_body
+
+
+def test_clients_are_served_until_the_stop(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits())
+        assert listener.addresses[0] == listener.address
+        clients = [await connect(network, listener) for _ in range(3)]
+        for client in clients:
+            await echo(client)
+        assert [connection.session for connection in listener.connections] == ["session"] * 3
+        await listener.stop(clock.now_ms() + 1000)
+        assert list(listener.connections) == []
+        for client in clients:
+            await client.until(lambda it: it.ended)
+        late = Client()
+        network.dial(listener.address.host, listener.address.port, late)
+        await late.until(lambda it: it.ended)
+        assert late.link is None
+
+    run(body)
+
+
+def test_stop_without_clients_returns(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits())
+        await listener.stop(clock.now_ms())
+        await listener.stop(clock.now_ms())
+
+    run(body)
+
+
+def test_stop_lets_answers_leave(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits())
+        client = await connect(network, listener)
+        await echo(client)
+        assert client.link is not None
+        client.received.clear()
+        client.link.pause()
+        client.send(b"big")
+        await until_held(network, listener)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(listener.stop(clock.now_ms() + 1000))
+            client.link.resume()
+            await client.until(lambda it: it.ended)
+        assert len(client.received) == 20 << 20
+
+    run(body)
+
+
+def test_stop_closes_at_its_deadline(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits())
+        client = await connect(network, listener)
+        await echo(client)
+        assert client.link is not None
+        client.link.pause()
+        client.send(b"big")
+        await until_held(network, listener)
+        async with asyncio.TaskGroup() as group:
+            stopping = group.create_task(listener.stop(clock.now_ms() + 1000))
+            began = asyncio.Event()
+            asyncio.get_running_loop().call_soon(began.set)
+            await began.wait()
+            assert not stopping.done()
+            clock.advance(1000)
+        assert list(listener.connections) == []
+        client.link.close()
+
+    run(body)
+
+
+def test_a_limit_on_all_connections(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits(max_connections=2))
+        first, second = await connect(network, listener), await connect(network, listener)
+        await echo(first)
+        await echo(second)
+        for _ in range(3):
+            refused = await connect(network, listener)
+            await refused.until(lambda it: it.ended)
+        refusals = [record for record in caplog.records if record.levelno == logging.WARNING]
+        assert len(refusals) == 1
+        assert "max.connections=2" in caplog.text
+        assert first.link is not None
+        first.link.close()
+        while len(list(listener.connections)) == 2:
+            await echo(second)
+        await echo(await connect(network, listener))
+        await listener.stop(clock.now_ms() + 1000)
+
+    run(body)
+
+
+def test_a_limit_per_address(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        first = make(ConnectionLimits())
+        here = first.address.host
+        await first.stop(clock.now_ms())
+        for limits, allowed in (
+            (ConnectionLimits(max_connections_per_ip=1), 1),
+            (
+                ConnectionLimits(
+                    max_connections_per_ip=0, max_connections_per_ip_overrides={here: 2}
+                ),
+                2,
+            ),
+        ):
+            listener = make(limits)
+            for _ in range(allowed):
+                await echo(await connect(network, listener))
+            refused = await connect(network, listener)
+            await refused.until(lambda it: it.ended)
+            assert f"max.connections.per.ip={allowed}" in caplog.text
+            await listener.stop(clock.now_ms() + 1000)
+
+    run(body)
+
+
+def test_idle_connections_are_closed_and_busy_ones_are_not(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits(max_idle_ms=10_000))
+        idle, busy, waiting = [await connect(network, listener) for _ in range(3)]
+        for client in (idle, busy, waiting):
+            await echo(client)
+        waiting.send(b"park")
+        while not parked:
+            await echo(busy)
+        clock.advance(8_000)
+        await echo(busy)
+        clock.advance(4_000)
+        await idle.until(lambda it: it.ended)
+        await echo(busy)
+        assert not waiting.ended
+        waiting.received.clear()
+        parked[0].complete([b"late"])
+        await waiting.until(lambda it: it.received == b"late")
+        clock.advance(20_000)
+        await busy.until(lambda it: it.ended)
+        await waiting.until(lambda it: it.ended)
+        await listener.stop(clock.now_ms() + 1000)
+
+    run(body)
+
+
+def test_connections_may_be_idle_for_ever(run: Run) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits(max_idle_ms=-1))
+        client = await connect(network, listener)
+        await echo(client)
+        clock.advance(10**10)
+        await echo(client)
+        await listener.stop(clock.now_ms() + 1000)
+
+    run(body)
