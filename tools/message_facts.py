@@ -200,10 +200,10 @@ def _options(
 
 def _default(entry: dict[str, Any]) -> str | None:  # Any: JSON.
     """The default as source text; None when it is that of the type."""
-    if "default" not in entry or entry["default"] == "":
-        return None
-    default = entry["default"]
-    if default is None or default == "null":
+    default = entry.get("default")
+    if default is None or default == "":
+        return None  # JSON's null is no default to Kafka's generator; the text "null" is one.
+    if default == "null":
         return "None"
     match entry["type"]:
         case "bool":

@@ -179,26 +179,28 @@ class _Writer:
         """Read one untagged field, or the value of a tagged one."""
         flexible = is_flexible(field, self.version, flexible=self.flexible)
         nullable = self.version in field.nullable
-        self.value(target, field.kind, label, flexible=flexible, nullable=nullable)
+        if field.kind.struct is not None and nullable:
+            tagged = self.version in field.tagged
+            self.nullable_struct(target, field.kind.struct, tagged=tagged)
+        else:
+            self.value(target, field.kind, label, flexible=flexible, nullable=nullable)
 
     def value(self, target: str, kind: Kind, label: str, *, flexible: bool, nullable: bool) -> None:
         if kind.format:
             self.run.append((kind.format, target))
         elif kind.struct is not None:
-            self.inner_struct(target, kind.struct, nullable=nullable)
+            inner = self.name("m")
+            self.struct(inner, kind.struct)
+            self.line(f"{target} = {inner}")
         else:
             self.sized(target, kind, label, flexible=flexible, nullable=nullable)
 
-    def inner_struct(self, target: str, cls: type[Struct], *, nullable: bool) -> None:
-        inner = self.name("m")
-        if not nullable:
-            self.struct(inner, cls)
-            self.line(f"{target} = {inner}")
-            return
-        flag = self.name("n")
+    def nullable_struct(self, target: str, cls: type[Struct], *, tagged: bool) -> None:
+        """A byte says whether it is there: 1, or else -1, or 0 where it is tagged."""
+        inner, flag = self.name("m"), self.name("n")
         self.run.append(("b", flag))
         self.flush()
-        self.line(f"if {flag} < 0: {target} = None")
+        self.line(f"if {flag} {'<=' if tagged else '<'} 0: {target} = None")
         self.line("else:")
         self.depth += 1
         self.struct(inner, cls)

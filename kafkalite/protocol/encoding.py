@@ -124,7 +124,11 @@ class _Writer:
         """Write one untagged field, or the value of a tagged one."""
         flexible = is_flexible(field, self.version, flexible=self.flexible)
         nullable = self.version in field.nullable
-        self.value(source, field.kind, flexible=flexible, nullable=nullable)
+        if field.kind.struct is not None and nullable:
+            tagged = self.version in field.tagged
+            self.nullable_struct(source, field.kind.struct, tagged=tagged)
+        else:
+            self.value(source, field.kind, flexible=flexible, nullable=nullable)
 
     def value(self, source: str, kind: Kind, *, flexible: bool, nullable: bool) -> None:
         if kind.name == "uuid":
@@ -132,18 +136,18 @@ class _Writer:
         elif kind.format:
             self.run.append((kind.format, source))
         elif kind.struct is not None:
-            self.inner_struct(source, kind.struct, nullable=nullable)
+            inner = self.name("m")
+            self.line(f"{inner} = {source}")
+            self.struct(inner, kind.struct)
         else:
             self.sized(source, kind, flexible=flexible, nullable=nullable)
 
-    def inner_struct(self, source: str, cls: type[Struct], *, nullable: bool) -> None:
+    def nullable_struct(self, source: str, cls: type[Struct], *, tagged: bool) -> None:
+        """A byte says whether it is there: 1, or else -1, or 0 where it is tagged."""
         inner = self.name("m")
         self.line(f"{inner} = {source}")
-        if not nullable:
-            self.struct(inner, cls)
-            return
         self.line(f"if {inner} is None:")
-        self.line(f" {self.packed(('b', '-1'))}")
+        self.line(f" {self.packed(('b', '0' if tagged else '-1'))}")
         self.line("else:")
         self.run.append(("b", "1"))
         self.depth += 1

@@ -1,4 +1,4 @@
-# Made by tools/generate_messages.py, digest 95616c2e8c25ee7e; do not edit.
+# Made by tools/generate_messages.py, digest fc74b358df0e905c; do not edit.
 """Records of `__consumer_offsets`: consumer groups (KIP-848), as of Kafka 4.4.0."""
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ class ConsumerGroupMemberMetadataValue(CoordinatorValue, api_key=5, versions="0"
         ClassicMemberMetadata,
         "0+",
         nullable="0+",
-        default=None,
         tag=0,
     )
 
@@ -122,7 +121,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(CoordinatorKey, api_key=8, version
 class TopicPartitions(Struct):
     topic_id: Uuid = uuid("0+")
     partitions: list[int] = array(int32, "0+")
-    assignment_epochs: list[int] | None = array(int32, "0+", nullable="0+", default=None, tag=0)
+    assignment_epochs: list[int] | None = array(int32, "0+", nullable="0+", tag=0)
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(

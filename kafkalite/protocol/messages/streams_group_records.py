@@ -1,4 +1,4 @@
-# Made by tools/generate_messages.py, digest b32373721895438d; do not edit.
+# Made by tools/generate_messages.py, digest 6ddfd99a1c99494d; do not edit.
 """Records of `__consumer_offsets`: streams groups (KIP-1071), as of Kafka 4.4.0."""
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class StreamsGroupMetadataValue(CoordinatorValue, api_key=17, versions="0", flex
         LastAssignmentConfig,
         "0+",
         nullable="0+",
-        default=None,
         tag=1,
     )
     stored_description_topology_epoch: int = int32("0+", default=-1, tag=2)
@@ -121,7 +120,7 @@ class StreamsGroupCurrentMemberAssignmentKey(CoordinatorKey, api_key=22, version
 class StreamsGroupCurrentMemberAssignmentValueTaskIds(Struct):
     subtopology_id: str = string("0+")
     partitions: list[int] = array(int32, "0+")
-    assignment_epochs: list[int] | None = array(int32, "0+", nullable="0+", default=None, tag=0)
+    assignment_epochs: list[int] | None = array(int32, "0+", nullable="0+", tag=0)
 
 
 class StreamsGroupCurrentMemberAssignmentValue(
