@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context
 from typing import Any, TypeVar
@@ -67,14 +68,14 @@ class _TimeSelector:
 
     def __init__(self, limit_s: float) -> None:
         self.now_s = 0.0
-        self._limit_s = limit_s
+        self.limit_s = limit_s
 
     def select(self, timeout: float | None) -> list[object]:
         if timeout is None:
-            raise DeadlockError("nothing is left to do, and nothing to wait for")
+            raise DeadlockError("nothing is left to do, and no timer is set")
         self.now_s += timeout
-        if self.now_s > self._limit_s:
-            raise OvertimeError(f"not over after {self._limit_s:.0f} s of virtual time")
+        if self.now_s > self.limit_s:
+            raise OvertimeError(f"not over after {self.limit_s:.0f} s of virtual time")
         return []
 
 
@@ -85,14 +86,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._numbers = 0
         # BaseEventLoop asks its subclass for this attribute and the three methods below.
-        self._selector = _TimeSelector(limit_ms / 1000)
+        self._selector = self._time = _TimeSelector(limit_ms / 1000)
         # Sums of floats are not exact; timers count in milliseconds, so a microsecond early is due.
         self._clock_resolution = 1e-6
         self.set_task_factory(_make_task)
 
     def time(self) -> float:
         """Seconds since the loop began."""
-        return self._selector.now_s
+        return self._time.now_s
+
+    def lift_limit(self) -> None:
+        """Let time go on, for the tasks that wind up after an overtime."""
+        self._time.limit_s = math.inf
 
     def next_number(self) -> int:
         """Counts what the loop makes."""
@@ -191,6 +196,7 @@ async def _as_coroutine(awaitable: Awaitable[T]) -> T:
 
 def _wind_up(loop: VirtualLoop) -> None:
     """Cancel all tasks, and let each of them end."""
+    loop.lift_limit()
     tasks = sorted(asyncio.all_tasks(loop), key=hash)
     for task in tasks:
         task.cancel()
