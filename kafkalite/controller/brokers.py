@@ -10,7 +10,14 @@ Source: Kafka's `ClusterControlManager` and `ReplicationControlManager.handleBro
 from __future__ import annotations
 
 from kafkalite.controller.elections import after_loss, after_return
-from kafkalite.controller.events import BrokerRegistered, LoseBroker, RegisterBroker
+from kafkalite.controller.events import (
+    BrokerRegistered,
+    Event,
+    LoseBroker,
+    RegisterBroker,
+    StartTerm,
+)
+from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import BrokerImage, MetadataImage
@@ -18,7 +25,10 @@ from kafkalite.metadata.snapshot import register_broker as registration_record
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
 )
-from kafkalite.types import BrokerEpoch, BrokerId
+from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
+
+SESSION_TIMEOUT_MS = 9_000
+"""Kafka's default `broker.session.timeout.ms`."""
 
 _FENCE = 1
 _UNFENCE = -1
@@ -75,6 +85,18 @@ def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:
     return [*after_loss(image, known.id, active_ids(image) - {known.id}), fence]
 
 
+def await_missing(
+    image: MetadataImage, event: StartTerm, now: TimestampMs
+) -> tuple[SetTimer[Event], ...]:
+    """Timers that lose the brokers which are registered and not live, unless they register anew."""
+    at = TimestampMs(now + SESSION_TIMEOUT_MS)
+    return tuple(
+        SetTimer(("missing", broker.id), at, LoseBroker(broker.id, broker.epoch))
+        for broker in image.brokers.values()
+        if broker.id not in event.live and not broker.fenced
+    )
+
+
 def check_broker_epoch(image: MetadataImage, id: BrokerId, epoch: BrokerEpoch) -> None:
     """`KafkaError(STALE_BROKER_EPOCH)` unless that incarnation is the one registered."""
     broker = image.brokers.get(id)
@@ -103,5 +125,6 @@ def _check_features(image: MetadataImage, event: RegisterBroker) -> None:
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,
                 "Unable to register because the broker does not support finalized version"
-                f" {level} of {name}. The broker wants a version between {low} and {high}, inclusive.",
+                f" {level} of {name}. The broker wants a version between {low} and {high},"
+                " inclusive.",
             )

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kafkalite.controller.brokers import lose_broker, register_broker
+from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
 from kafkalite.controller.events import (
     AllocateProducerIds,
     Body,
-    Bootstrap,
     CreateTopics,
     DeleteTopics,
     Event,
     LoseBroker,
     RegisterBroker,
+    StartTerm,
 )
 from kafkalite.controller.features import bootstrap
 from kafkalite.controller.producer_ids import allocate
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.topics import TopicDefaults, create_topics, delete_topics
-from kafkalite.core import Outcome, Reply
+from kafkalite.core import Outcome, Reply, SetTimer
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.types import TimestampMs
@@ -46,6 +46,7 @@ class Controller:
         """Records and the reply. `KafkaError` refuses the event as a whole."""
         records: list[Change]
         body: Body | None = None
+        timers: tuple[SetTimer[Event], ...] = ()
         match event:
             case CreateTopics():
                 records, body = create_topics(self._state, event, self._defaults)
@@ -57,12 +58,13 @@ class Controller:
                 records, body = register_broker(self._state.image, event)
             case LoseBroker():
                 records = lose_broker(self._state.image, event)
-            case Bootstrap():
+            case StartTerm():
                 records = bootstrap(self._state.image)
+                timers = await_missing(self._state.image, event, now)
             case _:
                 assert_never(event)
         replies = () if event.token is None or body is None else (Reply(event.token, body),)
-        return Outcome(tuple(records), replies)
+        return Outcome(tuple(records), replies, timers=timers)
 
     def apply(self, record: Change) -> None:
         """Fold one committed record in."""

@@ -93,14 +93,15 @@ class LoseBroker:
 
 
 @dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """The first event of every controller: an empty log gets the records that a cluster starts
-    with."""
+class StartTerm:
+    """The first event of every term. A new cluster gets its first records; brokers that are not
+    among `live` have until their session would time out to come back."""
 
+    live: tuple[BrokerId, ...]
     token: None = None
 
 
-Event = CreateTopics | DeleteTopics | AllocateProducerIds | RegisterBroker | LoseBroker | Bootstrap
+Event = CreateTopics | DeleteTopics | AllocateProducerIds | RegisterBroker | LoseBroker | StartTerm
 
 
 @dataclass(frozen=True, slots=True)

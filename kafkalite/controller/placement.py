@@ -105,6 +105,7 @@ class _Racks:
             self.total += 1
             self.unfenced += broker.active
         self._racks = [racks[name] for name in sorted(racks)]
+        self._in_order = tuple(self._racks)
         for rack in self._racks:
             rack.fenced.start(random)
             rack.unfenced.start(random)
@@ -138,7 +139,7 @@ class _Racks:
 
     def _shuffle(self) -> None:
         self._random.shuffle(self._racks)
-        for rack in self._racks:
+        for rack in self._in_order:
             self._random.shuffle(rack.fenced.brokers)
             self._random.shuffle(rack.unfenced.brokers)
 
@@ -154,7 +155,8 @@ def place_replicas(
     elif factor > racks.total:
         problem = (
             f"The target replication factor of {factor} cannot be reached because only"
-            f" {racks.total} broker(s) are registered or some brokers have all their log directories cordoned."
+            f" {racks.total} broker(s) are registered or some brokers have all their log"
+            " directories cordoned."
         )
     else:
         return [racks.place(factor) for _ in range(partitions)]

@@ -139,12 +139,12 @@ class MetadataSession(Protocol):
         ...
 
     def run_for_controller(self) -> None:
-        """Be a candidate until the session ends: `Elected` comes now, or when the present one
-        goes."""
+        """Be a candidate until the session ends: `Elected` comes now, or when the present
+        controller goes. `OSError` when it would be elected and the store cannot write that down."""
         ...
 
     def resign(self) -> None:
-        """Give the election up, if elected, and be a candidate again, behind the others."""
+        """Give up the election, and be no candidate any more."""
         ...
 
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:

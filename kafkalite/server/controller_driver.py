@@ -1,0 +1,223 @@
+"""Runs the controller on the broker that the store elected, and refuses everywhere else.
+
+On election it loads the metadata into a fresh core; then store events and requests become the
+core's events, and its records are committed to the store. A commit is done when every live broker
+has folded it, so a reply that is let go shows what is true everywhere. A commit that fails, a lost
+session or another controller's election ends the term: the core is discarded, and everyone who
+waits is told NOT_CONTROLLER.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import assert_never, overload
+
+from kafkalite.controller.controller import Controller
+from kafkalite.controller.events import (
+    AllocateProducerIds,
+    CreateTopics,
+    DeleteTopics,
+    Event,
+    LoseBroker,
+    ProducerIdBlock,
+    RegisterBroker,
+    StartTerm,
+    TopicsCreated,
+    TopicsDeleted,
+)
+from kafkalite.controller.topics import TopicDefaults
+from kafkalite.core import Send
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.store import (
+    BrokerJoined,
+    BrokerLeft,
+    CommitResult,
+    Committed,
+    Deposed,
+    Elected,
+    Loaded,
+    MetadataSession,
+    SessionLost,
+    StoreEvent,
+)
+from kafkalite.ports.clock import Clock, Timer
+from kafkalite.server.core_driver import CoreDriver, OnReply
+from kafkalite.types import ControllerEpoch, Offset
+
+_log = logging.getLogger(__name__)
+
+RETRY_MS = 1_000
+"""After a failed commit, before this broker runs for controller again."""
+
+ControllerRequest = CreateTopics | DeleteTopics | AllocateProducerIds
+"""Events that brokers ask for; the others come from the store."""
+
+
+class _StoreJournal:
+    """The store as a journal, for one term."""
+
+    def __init__(self, session: MetadataSession, epoch: ControllerEpoch) -> None:
+        self._session = session
+        self._epoch = epoch
+        self.on_committed: Callable[[Offset], None] = lambda offset: None
+
+    def append(
+        self, records: tuple[Change, ...], on_appended: Callable[[Offset | KafkaError], None]
+    ) -> None:
+        """See `Journal`. What the store has committed needs no further wait."""
+
+        def done(result: CommitResult) -> None:
+            if isinstance(result, Committed):
+                self.on_committed(result.end_offset)
+                on_appended(result.end_offset)
+            else:
+                why = f"{result.failure.value} {result.detail}".strip()
+                on_appended(
+                    KafkaError(ErrorCode.NOT_CONTROLLER, f"the controller lost its term: {why}")
+                )
+
+        self._session.commit(self._epoch, records, done)
+
+
+class ControllerDriver:
+    """One broker's part in the controller. Open the store's session with `on_store_event`, then
+    `start`."""
+
+    def __init__(self, clock: Clock, defaults: TopicDefaults) -> None:
+        self._clock = clock
+        self._defaults = defaults
+        self._session: MetadataSession | None = None
+        self._term: Elected | None = None
+        self._driver: CoreDriver[Event, Change] | None = None
+        self._early: list[Event] = []
+        """What the store told between election and the end of loading."""
+        self._tokens = count()
+        self._retry: Timer | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether this broker is the controller, and has loaded the metadata."""
+        return self._driver is not None
+
+    def start(self, session: MetadataSession) -> None:
+        """Be a candidate, through this session."""
+        self._session = session
+        session.run_for_controller()
+
+    def stop(self) -> None:
+        """Refuse everyone who waits, and decide no more. The session is its owner's to close."""
+        self._end_term("the broker is shutting down")
+        self._session = None
+        if self._retry is not None:
+            self._retry.cancel()
+
+    @overload
+    def submit(
+        self, event: CreateTopics, on_reply: Callable[[TopicsCreated | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: DeleteTopics, on_reply: Callable[[TopicsDeleted | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: AllocateProducerIds, on_reply: Callable[[ProducerIdBlock | KafkaError], None]
+    ) -> None: ...
+    def submit(self, event: ControllerRequest, on_reply: OnReply) -> None:
+        """Ask the controller. `on_reply` is called once: before this returns, or later, on the
+        loop, when all that the answer shows is committed and folded by every live broker. The
+        event's token is set here. `KafkaError(NOT_CONTROLLER)` when this broker is not the
+        controller, or ceases to be."""
+        if self._driver is None:
+            on_reply(KafkaError(ErrorCode.NOT_CONTROLLER, "this broker is not the controller"))
+            return
+        self._driver.submit(replace(event, token=next(self._tokens)), on_reply)
+
+    def on_store_event(self, event: StoreEvent) -> None:
+        """The session's listener."""
+        match event:
+            case Elected():
+                self._elected(event)
+            case Deposed():
+                self._end_term("another controller was elected")
+            case SessionLost():
+                self._end_term("the session with the metadata store is lost")
+            case BrokerJoined():
+                self._tell(RegisterBroker(None, event.broker.registration, event.broker.epoch))
+            case BrokerLeft():
+                self._tell(LoseBroker(event.broker_id, event.epoch))
+            case _:
+                assert_never(event)
+
+    def _tell(self, event: Event) -> None:
+        if self._driver is not None:
+            self._driver.submit(event)
+        elif self._term is not None:
+            self._early.append(event)
+
+    def _elected(self, term: Elected) -> None:
+        assert self._session is not None, "elected without having run"
+        self._term = term
+        self._early.clear()
+        self._session.load(lambda loaded: self._loaded(term, loaded))
+
+    def _loaded(self, term: Elected, loaded: Loaded) -> None:
+        if self._term is not term or self._session is None:
+            return  # The term ended while the metadata was on its way.
+        core = Controller(self._defaults)
+        for change in loaded.changes:
+            core.apply(change)
+        end = loaded.image.end_offset
+        journal = _StoreJournal(self._session, term.epoch)
+        driver = CoreDriver[Event, Change](
+            core,
+            journal,
+            self._clock,
+            applied=end,
+            committed=end,
+            on_sends=_no_sends,
+            on_failed=self._failed,
+            overload=ErrorCode.REQUEST_TIMED_OUT,
+        )
+        journal.on_committed = driver.committed
+        self._driver = driver
+        _log.info("Controller since epoch %d: %d topics", term.epoch, len(core.image.topics))
+        early, self._early = self._early, []
+        driver.submit(StartTerm(tuple(live.registration.broker_id for live in loaded.brokers)))
+        for live in loaded.brokers:
+            driver.submit(RegisterBroker(None, live.registration, live.epoch))
+        for event in early:
+            driver.submit(event)
+
+    def _failed(self, error: KafkaError) -> None:
+        """The store took nothing. Give the election up, and run again later: a disk may recover."""
+        self._end_term(error.message)
+        if self._session is not None:
+            self._session.resign()
+            self._run_later()
+
+    def _run_later(self) -> None:
+        self._retry = self._clock.call_at(self._clock.now_ms() + RETRY_MS, self._run_again)
+
+    def _run_again(self) -> None:
+        if self._session is not None:
+            try:
+                self._session.run_for_controller()
+            except OSError as error:
+                _log.warning("Cannot run for controller: %s", error)
+                self._run_later()
+
+    def _end_term(self, reason: str) -> None:
+        driver, self._driver, self._term = self._driver, None, None
+        self._early.clear()
+        if driver is not None:
+            _log.warning("No longer the controller: %s", reason)
+            driver.close(KafkaError(ErrorCode.NOT_CONTROLLER, reason))
+
+
+def _no_sends(sends: tuple[Send, ...]) -> None:
+    raise AssertionError(f"the controller sends nothing yet: {sends}")

@@ -1,0 +1,222 @@
+"""Drives an event-sourced core: decide, append, apply, and park the replies until all is committed.
+
+One driver for the controller and for every coordinator. They differ in their journal alone:
+
+    controller     a commit to the metadata store: takes time, durable when it is done
+    coordinator    an append to its partition: done at once, committed by the high watermark
+
+Events that come while an append is under way wait in a queue, so that a core always decides on all
+that it decided before. An append that fails ends the driver: what the core would have become is
+lost, everyone who waits is refused, and its owner starts again from the log. See
+docs/decisions/0003-driver-of-cores.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from kafkalite.core import CancelTimer, Core, Outcome, Send, SetTimer
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
+from kafkalite.ports.clock import Clock, Timer
+from kafkalite.types import Offset
+
+_log = logging.getLogger(__name__)
+
+MAX_QUEUED = 10_000
+"""Events that wait for an append; more are refused with a retriable error."""
+
+R = TypeVar("R")
+R_contra = TypeVar("R_contra", contravariant=True)
+
+
+class DrivenEvent(Protocol):
+    """What every event has: a name for whoever waits for its reply, or None."""
+
+    @property
+    def token(self) -> Hashable | None:
+        """Unique among the events that were submitted and not answered."""
+        ...
+
+
+E = TypeVar("E", bound=DrivenEvent)
+
+OnReply = Callable[[object], None]
+"""Called once, with the body of the reply or the `KafkaError` that refused the event."""
+
+
+class Journal(Protocol[R_contra]):
+    """Where a core's records go."""
+
+    def append(
+        self, records: tuple[R_contra, ...], on_appended: Callable[[Offset | KafkaError], None]
+    ) -> None:
+        """As one batch, all or none. `on_appended` gets the end offset (exclusive), or why nothing
+        was written; it may be called before this returns."""
+        ...
+
+
+@dataclass(slots=True)
+class _Parked:
+    """A reply that shows what is applied up to `offset`, and so waits until that is committed."""
+
+    offset: Offset
+    on_reply: OnReply
+    body: object
+
+
+class CoreDriver(Generic[E, R]):
+    """One core, its queue, its parked replies and its timers. Everything on the event loop."""
+
+    def __init__(
+        self,
+        core: Core[E, R],
+        journal: Journal[R],
+        clock: Clock,
+        *,
+        applied: Offset,
+        committed: Offset,
+        on_sends: Callable[[tuple[Send, ...]], None],
+        on_failed: Callable[[KafkaError], None],
+        overload: ErrorCode,
+    ) -> None:
+        """`applied` is the end of what the core was loaded from. `on_failed` is called once, when
+        an append failed, after which the driver is closed. `overload`, a retriable one, refuses
+        events beyond `MAX_QUEUED`."""
+        self._core = core
+        self._journal = journal
+        self._clock = clock
+        self._applied = applied
+        self._committed = committed
+        self._on_sends = on_sends
+        self._on_failed = on_failed
+        self._overload = overload
+        self._queue: deque[E] = deque()
+        self._appending: Outcome[E, R] | None = None
+        self._running = False
+        self._waiting: dict[Hashable, OnReply] = {}
+        self._parked: deque[_Parked] = deque()
+        self._timers: dict[Hashable, Timer] = {}
+        self._closed: KafkaError | None = None
+
+    @property
+    def parked(self) -> int:
+        """Replies that wait for the commit of what they show."""
+        return len(self._parked)
+
+    def submit(self, event: E, on_reply: OnReply | None = None) -> None:
+        """Have the core decide on `event`, after those submitted before. `on_reply` needs a
+        token."""
+        if on_reply is not None:
+            refusal = self._closed
+            if refusal is None and len(self._queue) >= MAX_QUEUED:
+                refusal = KafkaError(self._overload, "too many events wait")
+            if refusal is not None:
+                on_reply(refusal)
+                return
+            assert event.token is not None, event
+            assert event.token not in self._waiting, event
+            self._waiting[event.token] = on_reply
+        self._queue.append(event)
+        self._run()
+
+    def committed(self, offset: Offset) -> None:
+        """Everything below `offset` is committed: replies that waited for it go out, in their
+        order."""
+        self._committed = max(self._committed, offset)
+        while self._parked and self._parked[0].offset <= self._committed:
+            parked = self._parked.popleft()
+            parked.on_reply(parked.body)
+
+    def close(self, reason: KafkaError) -> None:
+        """Refuse everyone who waits, with `reason`; later events too. Timers are gone. Twice does
+        no harm."""
+        if self._closed is not None:
+            return
+        self._closed = reason
+        self._queue.clear()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        refused = [*(parked.on_reply for parked in self._parked), *self._waiting.values()]
+        self._parked.clear()
+        self._waiting.clear()
+        for on_reply in refused:
+            on_reply(reason)
+
+    def _run(self) -> None:
+        """Decide on what is queued, until an append takes time. Never within itself."""
+        if self._running:
+            return
+        self._running = True
+        try:
+            while self._queue and self._appending is None and self._closed is None:
+                self._decide(self._queue.popleft())
+        finally:
+            self._running = False
+
+    def _decide(self, event: E) -> None:
+        try:
+            outcome = self._core.decide(event, self._clock.now_ms())
+        except KafkaError as error:
+            self._reply(event.token, error)
+        except InvariantError:
+            raise
+        except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
+            _log.exception("The core could not decide on %r", event)
+            self._reply(event.token, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
+            if outcome.records:
+                self._appending = outcome
+                self._journal.append(outcome.records, self._appended)
+            else:
+                self._carry_out(outcome)
+
+    def _appended(self, result: Offset | KafkaError) -> None:
+        outcome, self._appending = self._appending, None
+        if self._closed is not None:
+            return
+        assert outcome is not None, "an append that was not asked for"
+        if isinstance(result, KafkaError):
+            self.close(result)
+            self._on_failed(result)
+            return
+        for record in outcome.records:
+            self._core.apply(record)
+        self._applied = result
+        self._carry_out(outcome)
+        self._run()
+
+    def _carry_out(self, outcome: Outcome[E, R]) -> None:
+        for timer in outcome.timers:
+            self._set_timer(timer)
+        if outcome.sends:
+            self._on_sends(outcome.sends)
+        for reply in outcome.replies:
+            self._reply(reply.token, reply.body)
+
+    def _reply(self, token: Hashable | None, body: object) -> None:
+        """Refusals park like any reply: they show the state that they were decided on."""
+        on_reply = self._waiting.pop(token, None)
+        if on_reply is None:
+            return
+        if self._applied <= self._committed and not self._parked:
+            on_reply(body)
+        else:
+            self._parked.append(_Parked(self._applied, on_reply, body))
+
+    def _set_timer(self, change: SetTimer[E] | CancelTimer) -> None:
+        old = self._timers.pop(change.key, None)
+        if old is not None:
+            old.cancel()
+        if isinstance(change, SetTimer):
+            self._timers[change.key] = self._clock.call_at(
+                change.at_ms, lambda: self._fire(change.key, change.event)
+            )
+
+    def _fire(self, key: Hashable, event: E) -> None:
+        del self._timers[key]
+        self.submit(event)
