@@ -19,6 +19,7 @@ LATER = (
     "init-",  # transactional ids.
     "txn-",
     "produce-internal-topic",  # there is no internal topic before there are groups.
+    "fetch-bad-session-epoch",  # without fetch sessions each incremental fetch has an unknown one.
     "sasl-",
 )
 RECORDED = [
