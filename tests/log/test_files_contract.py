@@ -1,0 +1,301 @@
+"""What every implementation of the Files port must do: the log is built on nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalite.log.files import File, Files, FileSlice, Part
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
+
+
+@pytest.fixture(params=["os", "memory"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    made: Files = OsFiles(str(tmp_path / "root")) if request.param == "os" else MemoryFiles()
+    made.make_folder("")
+    return made
+
+
+@pytest.fixture
+def file(files: Files) -> Iterator[File]:
+    file = files.open("a.log")
+    yield file
+    file.close()
+
+
+def content(part: Part) -> bytes:
+    """The bytes of a part, by whichever way it offers; gives it back."""
+    if isinstance(part, bytes | bytearray):
+        return bytes(part)
+    data = bytes(part) if isinstance(part, memoryview) else part.read(0, len(part))
+    part.release()
+    return data
+
+
+def whole(files: Files, path: str) -> bytes:
+    file = files.open_read(path)
+    try:
+        return file.read(0, file.size)
+    finally:
+        file.close()
+
+
+def test_appends_are_read_back(file: File) -> None:
+    file.append((b"abc",))
+    file.append([bytearray(b"de"), memoryview(b"fgh"), b""])
+    file.append([])
+    assert file.size == 8
+    assert file.read(0, 8) == b"abcdefgh"
+    assert file.read(2, 3) == b"cde"
+    assert file.read(6, 100) == b"gh"
+    assert file.read(8, 1) == b""
+
+
+def test_an_append_of_many_parts_is_whole(file: File) -> None:
+    parts = [bytes([number % 251]) for number in range(3000)]
+    file.append(parts)
+    assert file.read(0, 3000) == b"".join(parts)
+
+
+def test_reading_does_not_move_the_end(file: File) -> None:
+    file.append((b"abc",))
+    assert file.read(0, 1) == b"a"
+    file.append((b"def",))
+    assert file.read(0, 6) == b"abcdef"
+
+
+def test_overwrites_in_place(file: File) -> None:
+    file.append((b"abcdef",))
+    file.write_at(2, b"XY")
+    file.append((b"g",))
+    assert file.read(0, 7) == b"abXYefg"
+
+
+def test_truncates(file: File) -> None:
+    file.append((b"abcdef",))
+    file.truncate(2)
+    assert file.size == 2
+    file.append((b"X",))
+    assert file.read(0, 10) == b"abX"
+
+
+def test_opens_again_what_was_closed(files: Files, file: File) -> None:
+    file.append((b"abc",))
+    file.close()
+    file.close()
+    again = files.open("a.log")
+    again.append((b"def",))
+    assert again.size == files.size("a.log") == 6
+    assert again.read(0, 6) == b"abcdef"
+    again.close()
+
+
+def test_open_read_wants_an_existing_file(files: Files) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.open_read("missing")
+    with pytest.raises(FileNotFoundError):
+        files.size("missing")
+    with pytest.raises(FileNotFoundError):
+        files.open("no-folder/a.log")
+    assert not files.exists("missing")
+
+
+def test_a_slice_is_a_range(file: File) -> None:
+    file.append((b"abcdef",))
+    part = file.slice(1, 4)
+    assert len(part) == 4
+    assert content(part) == b"bcde"
+    assert content(file.slice(6, 0)) == b""
+
+
+def test_a_slice_outlives_growth(file: File) -> None:
+    file.append((b"abcdef",))
+    part = file.slice(0, 6)
+    for _ in range(100):
+        file.append((b"x" * 1000,))
+    assert content(part) == b"abcdef"
+
+
+def test_a_slice_outlives_close_and_remove(files: Files) -> None:
+    file = files.open("gone.log")
+    file.append((b"abcdef",))
+    first, second = file.slice(0, 3), file.slice(3, 3)
+    file.close()
+    files.remove("gone.log")
+    assert content(first) == b"abc"
+    assert content(second) == b"def"
+    assert not files.exists("gone.log")
+
+
+def test_a_slice_outlives_its_folder(files: Files) -> None:
+    files.make_folder("t-0")
+    file = files.open("t-0/a.log")
+    file.append((b"abc",))
+    part = file.slice(0, 3)
+    file.close()
+    files.rename("t-0", "t-0-delete")
+    files.remove_folder("t-0-delete")
+    assert content(part) == b"abc"
+
+
+def test_replaces_whole_files(files: Files) -> None:
+    files.replace("checkpoint", b"one")
+    files.replace("checkpoint", b"")
+    files.replace("checkpoint", b"three", sync=False)
+    assert whole(files, "checkpoint") == b"three"
+    assert files.list("") == ["checkpoint"]
+
+
+def test_folders(files: Files) -> None:
+    files.make_folder("a/b")
+    files.make_folder("a/b")
+    files.replace("a/b/two", b"2")
+    files.replace("a/b/one", b"1")
+    assert files.list("a/b") == ["one", "two"]
+    assert files.list("") == ["a"]
+    assert files.exists("a/b")
+    files.sync_folder("a/b")
+    with pytest.raises(FileNotFoundError):
+        files.list("a/c")
+    files.remove_folder("a")
+    files.remove_folder("a")
+    assert files.list("") == []
+
+
+def test_renames_over_what_is_there(files: Files) -> None:
+    files.make_folder("t")
+    files.replace("t/new", b"new")
+    files.replace("old", b"old")
+    files.rename("t/new", "old")
+    assert whole(files, "old") == b"new"
+    assert files.list("t") == []
+    with pytest.raises(FileNotFoundError):
+        files.rename("t/new", "old")
+
+
+def test_remove_wants_an_existing_file(files: Files) -> None:
+    with pytest.raises(FileNotFoundError):
+        files.remove("missing")
+
+
+def test_sync_returns(file: File) -> None:
+    file.append((b"abc",))
+    file.sync()
+    assert file.read(0, 3) == b"abc"
+
+
+def test_a_lock_has_one_holder(files: Files) -> None:
+    lock = files.lock(".lock")
+    with pytest.raises(BlockingIOError):
+        files.lock(".lock")
+    lock.release()
+    lock.release()
+    files.lock(".lock").release()
+
+
+# What only a disk does.
+
+
+def test_a_lease_keeps_the_descriptor_and_no_longer(tmp_path: Path) -> None:
+    files = OsFiles(str(tmp_path))
+    file = files.open("a.log")
+    file.append((b"abc",))
+    part = file.slice(1, 2)
+    assert isinstance(part, OsSlice)
+    as_port: FileSlice = part
+    file.close()
+    assert os.pread(as_port.fd, 2, as_port.position) == b"bc"
+    part.release()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(part.fd)
+    with pytest.raises(AssertionError, match="twice"):
+        part.release()
+
+
+def test_a_slice_of_what_was_cut_is_short(tmp_path: Path) -> None:
+    file = OsFiles(str(tmp_path)).open("a.log")
+    file.append((b"abcdef",))
+    part = file.slice(0, 6)
+    assert isinstance(part, OsSlice)
+    file.truncate(2)
+    assert part.read(0, 6) == b"ab"
+    part.release()
+    file.close()
+
+
+def test_a_failed_append_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = OsFiles(str(tmp_path)).open("a.log")
+    file.append((b"abc",))
+    real = os.write
+
+    def half_then_full_disk(fd: int, data: bytes) -> int:
+        if len(data) <= 3:
+            raise OSError(28, "No space left on device")
+        return real(fd, data[:3])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", half_then_full_disk)
+        with pytest.raises(OSError, match="No space"):
+            file.append((b"defghi",))
+    assert file.size == 3
+    file.append((b"xyz",))
+    assert file.read(0, 100) == b"abcxyz"
+    file.close()
+
+
+def test_a_short_write_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = OsFiles(str(tmp_path)).open("a.log")
+    real_write, real_writev = os.write, os.writev
+    monkeypatch.setattr(os, "write", lambda fd, data: real_write(fd, data[:2]))
+    monkeypatch.setattr(os, "writev", lambda fd, parts: real_writev(fd, [parts[0], parts[1][:1]]))
+    file.append((b"abcdef",))
+    file.append((b"gh", b"ij", b"kl"))
+    assert file.read(0, 100) == b"abcdefghijkl"
+    file.close()
+
+
+@pytest.mark.parametrize("missing", ["pread", "writev"])
+def test_works_where_calls_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.delattr(os, missing)
+    file = OsFiles(str(tmp_path)).open("a.log")
+    file.append((b"abc", b"def"))
+    assert file.read(1, 2) == b"bc"
+    file.append((b"g",))
+    assert file.read(0, 100) == b"abcdefg"
+    file.close()
+
+
+def _try_lock(root: str) -> str:
+    try:
+        OsFiles(root).lock(".lock")
+    except BlockingIOError:
+        return "refused"
+    return "held"
+
+
+def test_a_lock_keeps_other_processes_out(tmp_path: Path) -> None:
+    lock = OsFiles(str(tmp_path)).lock(".lock")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_try_lock, (str(tmp_path),)) == "refused"
+        lock.release()
+        assert pool.apply(_try_lock, (str(tmp_path),)) == "held"
+        pool.close()
+        pool.join()
+
+
+def test_files_are_not_inherited(tmp_path: Path) -> None:
+    file = OsFile(str(tmp_path / "a.log"), os.O_RDWR | os.O_CREAT)
+    part = file.slice(0, 0)
+    assert isinstance(part, OsSlice)
+    assert not os.get_inheritable(part.fd)
+    part.release()
+    file.close()
