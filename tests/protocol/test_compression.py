@@ -224,3 +224,11 @@ def test_reads_what_clients_and_kafka_compressed(codec: Compression) -> None:
 def test_lz4_gives_the_same_bytes_as_the_client_whose_batches_kafka_stored() -> None:
     for payload in golden_payloads("codec-lz4-0"):
         assert compress(Compression.LZ4, decompress(Compression.LZ4, payload)) == payload
+
+
+def test_number_that_is_no_codec_is_a_mistake() -> None:
+    # `BatchHeader.compression` refuses such numbers before they come here.
+    with pytest.raises(AssertionError):
+        compress(5, b"")  # type: ignore[arg-type]  # on purpose.
+    with pytest.raises(AssertionError):
+        decompress(5, b"")  # type: ignore[arg-type]  # on purpose.

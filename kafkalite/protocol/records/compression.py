@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct
+from typing import assert_never
 
 from kafkalite.errors import CorruptRecordError
 
@@ -83,6 +84,8 @@ def compress(codec: Compression, data: Buffer, level: int | None = None) -> Buff
             return _compress_lz4(data, _LZ4_FAST_LEVEL if level is None else level)
         case Compression.ZSTD:
             return _compress_zstd(data, _ZSTD_LEVEL if level is None else level)
+        case _:
+            assert_never(codec)
 
 
 def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Buffer:
@@ -105,6 +108,8 @@ def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMI
             return _decompress_lz4(data, limit_bytes)
         case Compression.ZSTD:
             return _decompress_zstd(data, limit_bytes)
+        case _:
+            assert_never(codec)
 
 
 def _compress_gzip(data: Buffer, level: int) -> bytes:
