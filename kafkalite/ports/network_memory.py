@@ -215,6 +215,8 @@ class MemoryLink(Link):
         self._unsent: deque[memoryview] = deque()
         self._under_way = 0
         """Bytes sent that the other's machine has not taken."""
+        self._travelling: deque[memoryview | _End] = deque()
+        """What is on its way: one timer each, which takes the first, so that nothing overtakes."""
         self._wire: deque[memoryview | _End] = deque()
         """What has crossed the distance to the other side, and waits for the end of a cut."""
         self._last_arrival_ms = 0
@@ -278,10 +280,11 @@ class MemoryLink(Link):
             self._reset()
             return
         self._last_arrival_ms = max(self._last_arrival_ms, network.clock.now_ms() + delay_ms)
-        network.clock.call_at(self._last_arrival_ms, lambda: self._arrived(item))
+        self._travelling.append(item)
+        network.clock.call_at(self._last_arrival_ms, self._arrived)
 
-    def _arrived(self, item: memoryview | _End) -> None:
-        self._wire.append(item)
+    def _arrived(self) -> None:
+        self._wire.append(self._travelling.popleft())
         self.hand_over()
 
     def hand_over(self) -> None:

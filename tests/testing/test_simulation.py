@@ -146,13 +146,15 @@ def test_the_loop_has_no_sockets() -> None:
 
 
 def _trace_in_a_process(hash_seed: str, seed: int) -> str:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(TOY), str(seed)],
         env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(TOY.parents[2])},
         capture_output=True,
         text=True,
         check=True,
-    ).stdout
+    )
+    assert done.stderr == ""
+    return done.stdout
 
 
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
