@@ -38,7 +38,7 @@ class Machine:
         self.ended.append((self.simulation.clock.now_ms(), error))
 
     def peer(self) -> Address | None:
-        return self.link and self.link.peer
+        return None if self.link is None else self.link.peer
 
     def write(self, data: bytes) -> bool:
         assert self.link is not None
