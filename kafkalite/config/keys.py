@@ -2,7 +2,7 @@
 
 Text is read as Kafka's `ConfigDef` reads it, Java's number syntax included, and refused in its
 words: clients show these messages to people, and some match on them. The tests hold every answer
-against the real broker's (`tests/config/topic-config-answers.json`).
+against the real broker's (`tests/config/topic-config-answers.jsonl`).
 """
 
 from __future__ import annotations

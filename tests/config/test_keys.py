@@ -1,0 +1,124 @@
+"""The real Kafka 4.4.0's answers to CreateTopics with one setting or a few, asked with
+confluent-kafka: `topic-config-answers.jsonl` has the settings, and the message of INVALID_CONFIG or
+null for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kafkalite.config.definitions import TOPIC_KEYS
+from kafkalite.config.keys import ConfigKey, ConfigType
+from kafkalite.config.views import validate_topic_config
+from kafkalite.errors import ErrorCode, KafkaError
+
+ANSWERS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "topic-config-answers.jsonl").read_text().splitlines()
+]
+
+
+def answer_to(configs: dict[str, str]) -> str | None:
+    try:
+        validate_topic_config(configs)
+    except KafkaError as error:
+        return error.message if error.code is ErrorCode.INVALID_CONFIG else repr(error)
+    return None
+
+
+def test_answers_what_kafka_answers() -> None:
+    assert len(ANSWERS) > 700
+    wrong = [
+        (answer["configs"], answer["message"], ours)
+        for answer in ANSWERS
+        if (ours := answer_to(answer["configs"])) != answer["message"]
+    ]
+    assert wrong == []
+
+
+def test_every_topic_key_was_asked_about() -> None:
+    asked = {name for answer in ANSWERS for name in answer["configs"]}
+    assert asked >= TOPIC_KEYS.keys()
+
+
+def key(type: ConfigType, **facts: object) -> ConfigKey:
+    return ConfigKey("some.key", type, None, "For a test.", **facts)  # type: ignore[arg-type]  # any of its facts.
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "value"),
+    [
+        (ConfigType.BOOLEAN, " TRUE ", True),
+        (ConfigType.BOOLEAN, "false", False),
+        (ConfigType.INT, "+007", 7),
+        (ConfigType.INT, "-2147483648", -(2**31)),
+        (ConfigType.SHORT, "32767", 32767),
+        (ConfigType.LONG, "0" * 5000 + "12", 12),
+        (ConfigType.LONG, "-0", 0),
+        (ConfigType.DOUBLE, "1e-3", 0.001),
+        (ConfigType.DOUBLE, "0x1.8p1", 3.0),
+        (ConfigType.DOUBLE, "0X.8P-1f", 0.25),
+        (ConfigType.DOUBLE, "0x1p9999", float("inf")),
+        (ConfigType.DOUBLE, "-0x1p9999", float("-inf")),
+        (ConfigType.DOUBLE, "-Infinity", float("-inf")),
+        (ConfigType.DOUBLE, "2.5D", 2.5),
+        (ConfigType.STRING, " text with blanks\t", "text with blanks"),
+        (ConfigType.CLASS, "org.example.Thing", "org.example.Thing"),
+        (ConfigType.LIST, "", ()),
+        (ConfigType.LIST, " a , b,a", ("a", "b")),
+    ],
+)
+def test_text_becomes_a_value(type: ConfigType, text: str, value: object) -> None:
+    parsed = key(type).parse(text)
+    assert parsed == value
+    assert isinstance(parsed, bool) == isinstance(value, bool)
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "why"),
+    [
+        (ConfigType.SHORT, "32768", "Not a number of type SHORT"),
+        (ConfigType.INT, "9" * 5000, "Not a number of type INT"),
+        (ConfigType.LONG, "", "Not a number of type LONG"),
+        (ConfigType.DOUBLE, "٣", "Not a number of type DOUBLE"),
+        (ConfigType.BOOLEAN, "on", "Expected value to be either true or false"),
+    ],
+)
+def test_text_of_another_type_is_refused(type: ConfigType, text: str, why: str) -> None:
+    with pytest.raises(KafkaError, match=why) as caught:
+        key(type).parse(text)
+    assert caught.value.message == f"Invalid value {text} for configuration some.key: {why}"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("1e21", "1.0E21"),
+        ("123456789.5", "1.234567895E8"),
+        ("9999999.5", "9999999.5"),
+        ("1e7", "1.0E7"),
+        ("Infinity", "Infinity"),
+        ("1.7976931348623157e308", "1.7976931348623157E308"),
+    ],
+)
+def test_doubles_are_shown_as_java_prints_them(value: str, shown: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        key(ConfigType.DOUBLE, maximum=0).parse(value)
+    assert f"Invalid value {shown} for" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("0", "0.0"), ("0.001", "0.001"), ("9e-4", "9.0E-4"), ("-Infinity", "-Infinity")],
+)
+def test_small_doubles_too(value: str, shown: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        key(ConfigType.DOUBLE, minimum=1).parse(value)
+    assert f"Invalid value {shown} for" in caught.value.message
+
+
+def test_default_is_parsed_if_there_is_one() -> None:
+    assert key(ConfigType.INT).parse_default() is None
+    assert TOPIC_KEYS["segment.bytes"].parse_default() == 1 << 30
