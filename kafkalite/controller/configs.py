@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafkalite.config.definitions import validate_topic_config
+from kafkalite.config.views import validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResourceType

@@ -1,0 +1,23 @@
+"""How long this process has been running."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+_START_TIME_FIELD = 22 - 3
+"""In `/proc/self/stat`, counted from the field after the command's name."""
+
+
+def age_ms() -> int:
+    """Milliseconds since the process was started, its interpreter's own start included.
+
+    To 10 ms on Linux. Elsewhere the processor time used so far, which is close while starting up.
+    """
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        started_s = int(fields[_START_TIME_FIELD]) / os.sysconf("SC_CLK_TCK")
+        return int((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1000)
+    except (OSError, AttributeError, ValueError, IndexError):
+        return int(time.process_time() * 1000)

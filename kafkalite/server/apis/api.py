@@ -1,0 +1,40 @@
+"""What one line of the API table says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.request import RequestContext
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API and the versions that are served; both ends inclusive."""
+
+    key: ApiKey
+    request: type[Request]
+    response: type[Response]
+    min_version: int
+    max_version: int
+    advertised_min_version: int | None = None
+    """Where Kafka advertises versions that it does not serve (Produce); else None."""
+    missing: str = ""
+    """What a client of Kafka would miss, for the coverage page; empty when nothing."""
+
+
+class ApiModule(Protocol):
+    """The three names of every file in this folder. `Any`: each takes its own request class."""
+
+    API: Api
+
+    def handle(self, ctx: RequestContext, request: Any) -> Any:
+        """A response, a `Parked`, or None when the client wants no answer."""
+        ...
+
+    def refuse(self, request: Any, code: ErrorCode, message: str) -> Any:
+        """The response that refuses the whole request."""
+        ...

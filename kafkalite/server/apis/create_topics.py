@@ -1,0 +1,124 @@
+"""CreateTopics: new topics, by number of partitions or by hand-made assignments.
+
+Versions: 2 to 7.
+- 4 -1 stands for the broker's defaults. 5 flexible; answers with what was created and its settings.
+- 6 may be throttled (KIP-599). 7 topic ids.
+
+Answered when every live broker serves the topics. What takes longer than `timeout_ms` has timed out
+for the client, and may still come to be, as in Kafka."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalite.config.dynamic import effective_topic_configs
+from kafkalite.controller.events import (
+    CreatedTopic,
+    NewTopic,
+    PartitionAssignment,
+    RefusedTopic,
+    TopicsCreated,
+)
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext, Services
+from kafkalite.server.topic_creation import create_topics
+from kafkalite.types import BrokerId, TimestampMs
+
+API = Api(
+    ApiKey.CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse, min_version=2, max_version=7
+)
+
+_ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
+
+
+def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Parked:
+    """Ask the controller, and wait for it."""
+    services = ctx.services
+    clock = services.clock
+    parked = Parked(
+        clock,
+        TimestampMs(clock.now_ms() + max(request.timeout_ms, 0)),
+        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
+
+    def on_created(result: TopicsCreated | KafkaError) -> None:
+        if isinstance(result, KafkaError):
+            refusal = result
+            parked.complete(lambda: refuse(request, refusal.code, refusal.message))
+        else:
+            topics = result.topics
+            parked.complete(lambda: _response(services, topics))
+
+    create_topics(
+        services,
+        [_wanted(topic) for topic in request.topics],
+        on_created,
+        validate_only=request.validate_only,
+    )
+    return parked
+
+
+def refuse(request: CreateTopicsRequest, code: ErrorCode, message: str) -> CreateTopicsResponse:
+    """The same code for every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(
+                name=topic.name, error_code=code, error_message=message or None, configs=[]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _wanted(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        num_partitions=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments=tuple(
+            PartitionAssignment(
+                assignment.partition_index, tuple(BrokerId(id) for id in assignment.broker_ids)
+            )
+            for assignment in topic.assignments
+        ),
+        configs=tuple((config.name, config.value) for config in topic.configs),
+    )
+
+
+def _response(
+    services: Services, topics: tuple[CreatedTopic | RefusedTopic, ...]
+) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_result(services, topic) for topic in topics])
+
+
+def _result(services: Services, topic: CreatedTopic | RefusedTopic) -> CreatableTopicResult:
+    if isinstance(topic, RefusedTopic):
+        return CreatableTopicResult(
+            name=topic.name, error_code=topic.code, error_message=topic.message, configs=[]
+        )
+    effective = effective_topic_configs(
+        dict(topic.configs),
+        services.image.configs.get(_ALL_BROKERS, {}),
+        services.config.settings,
+    )
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        num_partitions=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        configs=[
+            CreatableTopicConfigs(name=config.name, value=config.value, config_source=config.source)
+            for config in effective
+        ],
+    )

@@ -1,0 +1,92 @@
+"""DeleteTopics: topics by name, or from version 6 on by name or id.
+
+Versions: 1 to 6.
+- 4 flexible. 5 error messages; TOPIC_DELETION_DISABLED. 6 topic ids (KIP-516).
+
+Answered when no live broker serves the topics any more.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalite.controller.events import DeletedTopic, DeleteTopics, TopicsDeleted, TopicToDelete
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.types import TimestampMs
+
+API = Api(
+    ApiKey.DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse, min_version=1, max_version=6
+)
+
+_FIRST_VERSION_WITH_DISABLED = 3
+
+
+def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> Parked:
+    """Ask the controller, and wait for it."""
+    if not ctx.services.config.delete_topic_enable:
+        if ctx.version < _FIRST_VERSION_WITH_DISABLED:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED)
+    clock = ctx.services.clock
+    parked = Parked(
+        clock,
+        TimestampMs(clock.now_ms() + max(request.timeout_ms, 0)),
+        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
+
+    def on_deleted(result: TopicsDeleted | KafkaError) -> None:
+        if isinstance(result, KafkaError):
+            refusal = result
+            parked.complete(lambda: refuse(request, refusal.code, refusal.message))
+        else:
+            topics = result.topics
+            parked.complete(lambda: _response(topics))
+
+    ctx.services.controller.submit(
+        DeleteTopics(token=None, topics=tuple(_wanted(request))), on_deleted
+    )
+    return parked
+
+
+def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str) -> DeleteTopicsResponse:
+    """The same code for every topic."""
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=topic.name,
+                topic_id=topic.id,
+                error_code=code,
+                error_message=message or None,
+            )
+            for topic in _wanted(request)
+        ]
+    )
+
+
+def _response(topics: tuple[DeletedTopic, ...]) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                error_code=topic.code,
+                error_message=topic.message,
+            )
+            for topic in topics
+        ]
+    )
+
+
+def _wanted(request: DeleteTopicsRequest) -> list[TopicToDelete]:
+    """Versions up to 5 fill `topic_names`, later ones `topics`."""
+    by_name = [TopicToDelete(name) for name in request.topic_names]
+    return by_name + [TopicToDelete(topic.name, topic.topic_id) for topic in request.topics]

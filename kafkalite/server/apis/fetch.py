@@ -1,0 +1,178 @@
+"""Fetch: read record batches, waiting for them if there are too few.
+
+Versions: 4 to 18.
+- 4 isolation level, last stable offset. 5 log start offset. 7 fetch sessions (KIP-227).
+- 9 fences by leader epoch (KIP-320). 10 zstd. 11 rack and preferred replica (KIP-392).
+- 12 flexible, diverging epochs. 13 topics by id (KIP-516). 15 replica state (KIP-903).
+- 16 tells the current leader (KIP-951). 17 directory ids. 18 high watermark (KIP-1166).
+
+Records leave as slices of the segment file. The answer waits for `min_bytes`, at most
+`max_wait_ms`; an error in any partition is answered at once. The first batch of the first partition
+that has one is given whole, above every limit (KIP-74).
+
+Missing: incremental sessions. A full request that offers a session is answered without one (session
+id 0), as Kafka does when its cache of sessions is full; an incremental one gets
+FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request."""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from kafkalite.replica.fetch_plan import FetchBudget
+from kafkalite.server.addresses import leader_of, nodes_of
+from kafkalite.server.apis.api import Api
+from kafkalite.server.partition import Partition
+from kafkalite.server.purgatory import FetchWait, Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, TimestampMs
+
+API = Api(
+    ApiKey.FETCH,
+    FetchRequest,
+    FetchResponse,
+    min_version=4,
+    max_version=18,
+    missing="incremental fetch sessions; followers; aborted transactions",
+)
+
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+_FIRST_VERSION_WITH_LEADERS = 16
+
+
+def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
+    """Answer now if there is enough, an error, or no wish to wait; else park."""
+    if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    read = _Read(ctx, request)
+    response = read.all()
+    missing_bytes = request.min_bytes - read.size_bytes
+    if missing_bytes <= 0 or request.max_wait_ms <= 0 or read.failed or not read.partitions:
+        return response
+    # The slices of a wait are taken anew at its end, so that none is held while nothing is sent.
+    read.release(response)
+    clock = ctx.services.clock
+    return FetchWait(
+        clock,
+        TimestampMs(clock.now_ms() + request.max_wait_ms),
+        missing_bytes=missing_bytes,
+        partitions=read.partitions,
+        answer=lambda: _Read(ctx, request).all(),
+    ).parked
+
+
+def refuse(request: FetchRequest, code: ErrorCode, message: str) -> FetchResponse:
+    """The code stands at the top (version 7 on) and in every partition (before)."""
+    return FetchResponse(
+        error_code=code,
+        responses=[
+            FetchableTopicResponse(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=[_failure(asked.partition, code) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+class _Read:
+    """One pass over the partitions of a fetch."""
+
+    __slots__ = ("budget", "ctx", "failed", "moved_leaders", "partitions", "request", "size_bytes")
+
+    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
+        self.ctx = ctx
+        self.request = request
+        self.budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
+        self.failed = False
+        self.size_bytes = 0
+        self.partitions: list[Partition] = []
+        self.moved_leaders: set[BrokerId] = set()
+
+    def all(self) -> FetchResponse:
+        """Everything that may be given now, in the order asked."""
+        response = FetchResponse(
+            responses=[
+                FetchableTopicResponse(
+                    topic=topic.topic,
+                    topic_id=topic.topic_id,
+                    partitions=[self._one(topic, asked) for asked in topic.partitions],
+                )
+                for topic in self.request.topics
+            ]
+        )
+        if self.moved_leaders and self.ctx.version >= _FIRST_VERSION_WITH_LEADERS:
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
+                for node in nodes_of(self.ctx, self.moved_leaders)
+            ]
+        return response
+
+    def release(self, response: FetchResponse) -> None:
+        """Give back the leases of a response that is not sent."""
+        for topic in response.responses:
+            for partition in topic.partitions:
+                give_back = getattr(partition.records, "release", None)
+                if give_back is not None:
+                    give_back()
+
+    def _one(self, topic: FetchTopic, asked: FetchPartition) -> PartitionData:
+        replicas = self.ctx.services.replicas
+        try:
+            if topic.topic_id != ZERO_UUID:
+                partition = replicas.find_by_id(topic.topic_id, asked.partition)
+            else:
+                partition = replicas.find(topic.topic, asked.partition)
+            read = partition.read(
+                Offset(asked.fetch_offset),
+                claimed_epoch=LeaderEpoch(asked.current_leader_epoch),
+                max_bytes=self.budget.limit(asked.partition_max_bytes),
+                first_batch_whole=self.budget.first_batch_whole,
+            )
+        except (KafkaError, OSError) as error:
+            return self._refusal(topic, asked.partition, code_for(error))
+        self.budget.took(read.size_bytes)
+        self.size_bytes += read.size_bytes
+        self.partitions.append(partition)
+        high_watermark = partition.leading.high_watermark
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            aborted_transactions=None,
+            records=b"" if read.part is None else read.part,
+        )
+
+    def _refusal(self, topic: FetchTopic, index: int, code: ErrorCode) -> PartitionData:
+        self.failed = True
+        data = _failure(index, code)
+        if code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            leader = leader_of(self.ctx.services.image, topic.topic, topic.topic_id, index)
+            if leader is not None:
+                self.moved_leaders.add(leader.leader)
+                data.current_leader = LeaderIdAndEpoch(
+                    leader_id=leader.leader, leader_epoch=leader.leader_epoch
+                )
+        return data
+
+
+def _failure(index: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=b"",
+    )

@@ -1,0 +1,276 @@
+"""One broker, put together: the only place that wires.
+
+Made of a configuration and the ports, so that the same broker runs on sockets and disks, on a
+frozen clock, in memory, or in a simulation. Lives in an `async with`: leaving it means that all is
+closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from kafkalite.config.listeners import parse_listener
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
+from kafkalite.controller.features import FINALIZED, SUPPORTED
+from kafkalite.controller.topics import TopicDefaults
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files import Files
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import Endpoint, MetadataImage
+from kafkalite.metadata.store import BrokerRegistration, MetadataStore
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.network import Address, Network
+from kafkalite.ports.workers import Workers
+from kafkalite.protocol.messages.api_versions import ApiVersion
+from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord
+from kafkalite.server.apis.table import APIS
+from kafkalite.server.controller_driver import ControllerDriver
+from kafkalite.server.dispatch import Dispatcher
+from kafkalite.server.housekeeping import Housekeeping
+from kafkalite.server.interceptor import Interceptor
+from kafkalite.server.listener import ConnectionLimits, ServerListener
+from kafkalite.server.producer_ids import OnBlock, ProducerIds
+from kafkalite.server.receive_buffer import BufferPool
+from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.request import Services, Session
+from kafkalite.stores.memory import MemoryStore
+from kafkalite.stores.metadata_log import MetadataLog
+from kafkalite.types import format_uuid
+
+_log = logging.getLogger(__name__)
+
+STOP_WITHIN_MS = 3_000
+"""How long answers that are made already may take to leave when the broker stops."""
+_PARTIAL_FRAMES_BYTES = 1 << 28
+"""All requests that have arrived in part, of all connections together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The world, as far as a broker sees it."""
+
+    clock: Clock
+    entropy: Entropy
+    network: Network
+    files: Files
+    workers: Workers
+
+
+class Broker:
+    """Starts on entering, stops on leaving."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        ports: Ports,
+        *,
+        location: str,
+        store: MetadataStore | None = None,
+        interceptor: Interceptor | None = None,
+        checks_views: bool = False,
+    ) -> None:
+        """`location` names the log folder to people. Without `store` the broker is a cluster of its
+        own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`."""
+        self._config = config
+        self._ports = ports
+        self._location = location
+        self._store = store
+        self._interceptor = interceptor
+        self._checks_views = checks_views
+        self._tasks = asyncio.TaskGroup()
+        self._listeners: list[ServerListener[Session]] = []
+        self._stopping = False
+
+    async def __aenter__(self) -> Self:
+        """Open the log folder, join the cluster, listen. `LogDirectoryError` when the folder must
+        not be used, `OSError` when an address cannot be had; nothing is left open then."""
+        await self._tasks.__aenter__()
+        config, ports = self._config, self._ports
+        clock = ports.clock
+        self._directory = _open_directory(config, ports, self._location)
+        try:
+            store = self._store or _own_store(config, ports, self._directory)
+            self._owned_store = store if self._store is None else None
+            self._housekeeping = Housekeeping(self._tasks, ports.workers, self._directory)
+            self._replicas = ReplicaManager(
+                config.node_id,
+                config,
+                self._directory,
+                clock=clock,
+                entropy=ports.entropy,
+                remove_later=self._housekeeping.remove_later,
+            )
+            self._controller = ControllerDriver(
+                clock, TopicDefaults(config.num_partitions, config.default_replication_factor)
+            )
+            self._session = store.open_session(config.node_id, self._controller.on_store_event)
+            self._services = Services(
+                broker_id=config.node_id,
+                config=config,
+                clock=clock,
+                entropy=ports.entropy,
+                image=MetadataImage(),
+                replicas=self._replicas,
+                controller=self._controller,
+                producer_ids=ProducerIds(self._ask_producer_ids),
+                api_versions=_api_versions(),
+            )
+            self._listen()
+            self._join()
+        except BaseException:
+            await self._abandon()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let answers leave, close every log, and put the clean stop on record."""
+        self._stopping = True
+        self._replicas.wake_all()
+        until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
+        for listener in self._listeners:
+            await listener.stop(until_ms)
+        self._controller.stop()
+        epoch = self._services.image.brokers[self._config.node_id].epoch
+        high_watermarks = self._replicas.high_watermarks()
+        self._session.close()
+        if self._owned_store is not None:
+            self._owned_store.close()
+        await self._tasks.__aexit__(None, None, None)
+        self._ports.workers.close()
+        self._directory.close(broker_epoch=epoch, high_watermarks=high_watermarks)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """All that is listened on, the first listener's first."""
+        return tuple(address for each in self._listeners for address in each.addresses)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata as this broker sees it."""
+        return self._services.image
+
+    def _listen(self) -> None:
+        config = self._config
+        dispatcher = Dispatcher(self._services, APIS, self._interceptor)
+        pool = BufferPool(_PARTIAL_FRAMES_BYTES)
+        limits = ConnectionLimits(
+            max_connections=config.max_connections,
+            max_idle_ms=config.connections_max_idle_ms,
+            max_request_bytes=config.socket_request_max_bytes,
+        )
+        for text in config.listeners:
+            wanted = parse_listener(text)
+            listener = ServerListener(
+                self._ports.network,
+                self._ports.clock,
+                pool,
+                dispatcher.handle,
+                new_session=partial(Session, wanted.name),
+                limits=limits,
+                checks_views=self._checks_views,
+            )
+            listener.start(wanted.host, wanted.port)
+            self._listeners.append(listener)
+
+    def _join(self) -> None:
+        """Register, become what the metadata says, and be a candidate for controller."""
+        endpoints = tuple(
+            Endpoint(parse_listener(text).name, listener.address.host, listener.address.port)
+            for text, listener in zip(self._config.listeners, self._listeners, strict=True)
+        )
+        is_first = True
+
+        def folded(image: MetadataImage, delta: MetadataDelta) -> None:
+            nonlocal is_first
+            if is_first:
+                self._replicas.set_strays_aside(image)
+                is_first = False
+            self._replicas.apply(image, delta)
+            self._services.image = image
+
+        self._session.watch(folded)
+        self._housekeeping.start()
+        self._session.register(
+            BrokerRegistration(
+                broker_id=self._config.node_id,
+                incarnation_id=self._ports.entropy.uuid(),
+                endpoints=endpoints,
+                features=tuple(SUPPORTED.items()),
+                rack=self._config.broker_rack,
+                log_dirs=(self._directory.meta.directory_id,),
+            )
+        )
+        self._controller.start(self._session)
+
+    def _ask_producer_ids(self, on_block: OnBlock) -> None:
+        """The next block, as `ProducerIds` wants it."""
+        me = self._services.image.brokers.get(self._config.node_id)
+        if me is None:
+            on_block(KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "not registered yet"))
+            return
+
+        def on_reply(reply: ProducerIdBlock | KafkaError) -> None:
+            if isinstance(reply, KafkaError):
+                on_block(reply)
+            else:
+                on_block(range(reply.first, reply.first + reply.size))
+
+        self._controller.submit(AllocateProducerIds(None, me.id, me.epoch), on_reply)
+
+    async def _abandon(self) -> None:
+        """Undo a start that failed half-way; the folder is left as a crash would leave it."""
+        now_ms = self._ports.clock.now_ms()
+        for listener in self._listeners:
+            await listener.stop(now_ms)
+        self._directory.abandon()
+        await self._tasks.__aexit__(None, None, None)
+
+
+def _open_directory(config: BrokerConfig, ports: Ports, location: str) -> LogDirectory:
+    return LogDirectory.open(
+        ports.files,
+        location=location,
+        node_id=config.node_id,
+        new_cluster_id=format_uuid(ports.entropy.uuid()),
+        new_directory_id=ports.entropy.uuid(),
+        record_validation="full" if config.kafkalite_record_validation == "full" else "header",
+        producer_expiration_ms=config.producer_id_expiration_ms,
+    )
+
+
+def _own_store(config: BrokerConfig, ports: Ports, directory: LogDirectory) -> MemoryStore:
+    """A cluster of one: its metadata log stands beside its partitions."""
+    log = MetadataLog.open(
+        ports.files,
+        node_id=config.node_id,
+        directory_id=directory.meta.directory_id,
+        now=ports.clock.now_ms(),
+        clean=directory.was_clean,
+        formatted_with=(
+            FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
+        ),
+    )
+    return MemoryStore(directory.meta.cluster_id, ports.clock, log)
+
+
+def _api_versions() -> list[ApiVersion]:
+    listed = []
+    for module in APIS:
+        api = module.API
+        least = (
+            api.min_version if api.advertised_min_version is None else api.advertised_min_version
+        )
+        listed.append(ApiVersion(api_key=api.key, min_version=least, max_version=api.max_version))
+    return listed

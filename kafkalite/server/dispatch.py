@@ -1,0 +1,185 @@
+"""From a frame to an answer: version check, decoding, the handler, error mapping, encoding.
+
+A handler never does any of these. Whatever is wrong with the frame itself (unknown API or version,
+malformed body) is a `ProtocolError`, upon which the connection closes without an answer, as Kafka's
+does; the one exception is ApiVersions, which answers an unknown version so that clients can step
+down."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from struct import Struct, error
+from typing import Final, cast
+
+from kafkalite.errors import KafkaError, ProtocolError, code_for
+from kafkalite.log.files import Part
+from kafkalite.ports.clock import Clock
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.codec import decode_prefix
+from kafkalite.protocol.headers import read_request_header, response_frame
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.apis.api import ApiModule
+from kafkalite.server.apis.api_versions import unsupported_version
+from kafkalite.server.connection import Answer, ClientConnection, Pending
+from kafkalite.server.interceptor import (
+    CloseConnection,
+    Delay,
+    Interceptor,
+    LoseAnswer,
+    Refuse,
+)
+from kafkalite.server.purgatory import MakeAnswer, Parked
+from kafkalite.server.request import RequestContext, Services, Session
+from kafkalite.types import TimestampMs
+
+_log = logging.getLogger(__name__)
+
+_PREFIX = Struct(">hhi")
+"""API key, version, correlation id: the same in every version of the header."""
+_FOREVER_MS: Final = 1 << 50
+"""The deadline of a wait that has its own inside."""
+
+
+class Dispatcher:
+    """Answers the frames of all connections of one broker."""
+
+    def __init__(
+        self,
+        services: Services,
+        apis: Iterable[ApiModule],
+        interceptor: Interceptor | None = None,
+    ) -> None:
+        self._services = services
+        self._apis = {int(api.API.key): api for api in apis}
+        self._interceptor = interceptor
+
+    def handle(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
+        """The answer of one frame (without its length). `ProtocolError` closes the connection."""
+        try:
+            key, version, correlation_id = _PREFIX.unpack_from(frame)
+        except error:
+            raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
+        module = self._apis.get(key)
+        if module is None:
+            raise ProtocolError(f"API key {key} is not served")
+        api = module.API
+        if not api.min_version <= version <= api.max_version:
+            if key == ApiKey.API_VERSIONS:
+                return _frame(unsupported_version(), 0, correlation_id)
+            raise ProtocolError(f"{api.key.name} version {version} is not served")
+        header, position = read_request_header(frame)
+        request: Request
+        request, _ = decode_prefix(api.request, version, frame, position)
+        ctx = RequestContext(self._services, connection, version, correlation_id, header.client_id)
+        if self._interceptor is not None:
+            return self._intercepted(self._interceptor, module, ctx, request)
+        return self._answer(module, ctx, request)
+
+    def _answer(self, module: ApiModule, ctx: RequestContext, request: Request) -> Answer:
+        answer = self._handle(module, ctx, request)
+        if isinstance(answer, Parked):
+            return self._pending(module, ctx, request, answer)
+        return _encode(ctx, answer)
+
+    def _handle(
+        self, module: ApiModule, ctx: RequestContext, request: Request
+    ) -> Response | Parked | None:
+        try:
+            return cast("Response | Parked | None", module.handle(ctx, request))
+        except ProtocolError:
+            raise
+        except Exception as failure:  # noqa: BLE001  # One request must not end the broker.
+            return _refusal(module, request, failure)
+
+    def _pending(
+        self, module: ApiModule, ctx: RequestContext, request: Request, parked: Parked
+    ) -> Pending:
+        """The place of a parked answer. `request` is kept, so it holds no view of its frame: only
+        Produce has such views, and its waits do not look at them again."""
+        pending = Pending(parked.abandon)
+
+        def due(make: MakeAnswer) -> None:
+            try:
+                response = make()
+            except Exception as failure:  # noqa: BLE001  # Nor must one that was parked.
+                response = _refusal(module, request, failure)
+            self._deliver(pending, ctx, request, response)
+
+        parked.then(due)
+        return pending
+
+    def _deliver(
+        self, pending: Pending, ctx: RequestContext, request: Request, response: Response | None
+    ) -> None:
+        if self._interceptor is not None and response is not None:
+            self._interceptor.response(ctx, request, response)
+        pending.complete(_encode(ctx, response))
+
+    def _intercepted(
+        self, interceptor: Interceptor, module: ApiModule, ctx: RequestContext, request: Request
+    ) -> Answer:
+        """As `_answer`, with the interceptor's word before the handler and after it."""
+        fault = interceptor.request(ctx, request)
+        if isinstance(fault, CloseConnection):
+            raise ProtocolError("a fault closes the connection")
+        if isinstance(fault, Refuse):
+            return _encode(ctx, module.refuse(request, fault.code, ""))
+        answer = self._handle(module, ctx, request)
+        if isinstance(fault, LoseAnswer):
+            if isinstance(answer, Parked):
+                answer.abandon()
+            raise ProtocolError("a fault loses the answer")
+        if isinstance(fault, Delay):
+            answer = self._delayed(answer, fault.delay_ms)
+        if isinstance(answer, Parked):
+            return self._pending(module, ctx, request, answer)
+        if answer is not None:
+            interceptor.response(ctx, request, answer)
+        return _encode(ctx, answer)
+
+    def _delayed(self, answer: Response | Parked | None, delay_ms: int) -> Parked:
+        """The same answer, no sooner than in `delay_ms`."""
+        clock = self._services.clock
+        at_ms = TimestampMs(clock.now_ms() + delay_ms)
+        if not isinstance(answer, Parked):
+            return Parked(clock, at_ms, lambda: answer)
+        late = Parked(clock, TimestampMs(at_ms + _FOREVER_MS), lambda: None, answer.abandon)
+        answer.then(lambda make: _call_at(clock, at_ms, lambda: late.complete(make)))
+        return late
+
+
+def _call_at(clock: Clock, at_ms: TimestampMs, callback: Callable[[], None]) -> None:
+    """`callback` at that time; now, when it has passed."""
+    if clock.now_ms() >= at_ms:
+        callback()
+    else:
+        clock.call_at(at_ms, callback)
+
+
+def _refusal(module: ApiModule, request: Request, failure: Exception) -> Response | None:
+    """The API's own way to say what `failure` means."""
+    if isinstance(failure, KafkaError):
+        code, message = failure.code, failure.message
+    else:
+        _log.error("%s failed", module.API.key.name, exc_info=failure)
+        code, message = code_for(failure), ""
+    return cast("Response | None", module.refuse(request, code, message))
+
+
+def _encode(ctx: RequestContext, response: Response | None) -> list[Part] | None:
+    """The frame of a response; none when the client wants none."""
+    if response is None:
+        return None
+    try:
+        return _frame(response, ctx.version, ctx.correlation_id)
+    except (KafkaError, ValueError):
+        _log.exception("a response does not fit its version; its client hears nothing more")
+        ctx.connection.close()
+        return None
+
+
+def _frame(response: Response, version: int, correlation_id: int) -> list[Part]:
+    frame = response_frame(response, version, correlation_id=correlation_id)
+    # Handlers put nothing but parts into records fields; the codec knows them as `Sized` alone.
+    return cast("list[Part]", frame)

@@ -1,0 +1,49 @@
+"""Work that no request waits for. Blocking parts go to the workers, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+
+from kafkalite.log.directories import LogDirectory
+from kafkalite.ports.workers import Workers
+
+_log = logging.getLogger(__name__)
+
+
+class Housekeeping:
+    """Removes the folders of deleted partitions. Retention and compaction will live here too."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, workers: Workers, directory: LogDirectory) -> None:
+        self._tasks = tasks
+        self._workers = workers
+        self._directory = directory
+        self._folders: deque[str] = deque()
+        self._is_removing = False
+
+    def start(self) -> None:
+        """Go on with what the last run left."""
+        for folder in self._directory.find_deleted():
+            self.remove_later(folder)
+
+    def remove_later(self, folder: str) -> None:
+        """Remove a folder that was renamed for deletion. What a stop interrupts, the next start
+        goes on with."""
+        self._folders.append(folder)
+        if not self._is_removing:
+            self._is_removing = True
+            self._tasks.create_task(self._remove())
+
+    async def _remove(self) -> None:
+        try:
+            while self._folders:
+                folder = self._folders.popleft()
+                try:
+                    await self._workers.run(self._directory.remove, folder)
+                except OSError as error:
+                    _log.warning(
+                        "%s cannot be removed, the next start tries again: %s", folder, error
+                    )
+        finally:
+            self._is_removing = False

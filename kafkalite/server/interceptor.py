@@ -1,0 +1,52 @@
+"""Faults and observers: what a test may put between a client and the broker.
+
+Dispatch asks the interceptor before a handler runs and shows it every answer. With none installed
+nothing is asked and the fast paths of `protocol/hot.py` serve Produce and Fetch; with one installed
+the compiled codecs do, so that an interceptor sees the same messages for every API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kafkalite.errors import ErrorCode
+from kafkalite.server.request import RequestContext
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with this code, as if the handler had refused the whole request."""
+
+    code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class CloseConnection:
+    """Close without an answer; the request is not carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoseAnswer:
+    """Carry the request out, then close instead of answering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Carry the request out and hold its answer back."""
+
+    delay_ms: int
+
+
+Fault = Refuse | CloseConnection | LoseAnswer | Delay
+
+
+class Interceptor(Protocol):
+    """Both methods are called in the event loop and must not wait."""
+
+    def request(self, ctx: RequestContext, request: object) -> Fault | None:
+        """Before the handler. None lets the request pass."""
+        ...
+
+    def response(self, ctx: RequestContext, request: object, response: object) -> None:
+        """An answer is about to be encoded; it may be changed in place."""
+        ...

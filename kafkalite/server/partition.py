@@ -1,0 +1,90 @@
+"""One partition on one broker: its log, its leader state, and who waits for it.
+
+Binds the disk (`log`) and the core (`replica`), which do not know each other. Produce and Fetch
+call it directly; nothing in it awaits."""
+
+from __future__ import annotations
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server.purgatory import CommitWait, FetchWait
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs, Uuid
+
+ACKS_ALL = -1
+
+
+class Partition:
+    """A replica that this broker holds. `leader` is None while another broker leads it."""
+
+    __slots__ = ("commits", "config", "fetches", "index", "leader", "log", "topic", "topic_id")
+
+    def __init__(
+        self, topic: str, topic_id: Uuid, index: int, log: PartitionLog, config: TopicConfig
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.log = log
+        self.config = config
+        self.leader: PartitionLeader | None = None
+        self.fetches: dict[FetchWait, None] = {}
+        self.commits: dict[CommitWait, None] = {}
+
+    @property
+    def leading(self) -> PartitionLeader:
+        """The leader state; NOT_LEADER_OR_FOLLOWER when another broker leads."""
+        if self.leader is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return self.leader
+
+    def append(self, records: memoryview, acks: int, now: TimestampMs) -> Appended:
+        """Append the batch in `records`, stamping it in place, and wake whoever waits for it."""
+        leader = self.leading
+        if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        appended = self.log.append_as_leader(records, leader_epoch=leader.leader_epoch, now=now)
+        if leader.appended(self.log.end_offset):
+            self._high_watermark_moved(leader.high_watermark, len(records))
+        return appended
+
+    def read(
+        self, offset: Offset, *, claimed_epoch: LeaderEpoch, max_bytes: int, first_batch_whole: bool
+    ) -> LogRead:
+        """What a consumer may see from `offset` on, up to the high watermark."""
+        leader = self.leading
+        error = leader.check_epoch(claimed_epoch)
+        if error:
+            raise KafkaError(error)
+        return self.log.read(
+            offset,
+            max_bytes=max_bytes,
+            max_offset=leader.high_watermark,
+            first_batch_whole=first_batch_whole,
+        )
+
+    def become_leader(self, leader: PartitionLeader) -> None:
+        """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
+        self.leader = leader
+        self.wake_all()
+
+    def resign(self) -> None:
+        """Another broker leads, or the topic is gone."""
+        self.leader = None
+        self.wake_all()
+
+    def wake_all(self) -> None:
+        """Answer everyone who waits here with what is true now."""
+        for fetch in list(self.fetches):
+            fetch.wake()
+        for commit in list(self.commits):
+            commit.resolved(self)
+
+    def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
+        if self.fetches:
+            for fetch in list(self.fetches):
+                fetch.more(size_bytes)
+        if self.commits:
+            for commit in list(self.commits):
+                commit.committed(self, high_watermark)

@@ -1,0 +1,46 @@
+"""Producer ids for this broker, handed out of blocks that the controller reserves (KIP-730).
+
+A block is in the metadata log before its first id is given, so no id is given twice, whatever
+crashes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from kafkalite.errors import KafkaError
+from kafkalite.types import ProducerId
+
+OnId = Callable[[ProducerId | KafkaError], None]
+OnBlock = Callable[[range | KafkaError], None]
+AskBlock = Callable[[OnBlock], None]
+"""Asks the controller for a block; the answer may come before the call returns, or later."""
+
+
+class ProducerIds:
+    """At most one request for a block is under way; who asks meanwhile waits for it."""
+
+    def __init__(self, ask_block: AskBlock) -> None:
+        self._ask_block = ask_block
+        self._block = iter(range(0))
+        self._waiting: deque[OnId] = deque()
+
+    def next(self, on_id: OnId) -> None:
+        """Call `on_id` with a fresh id, or with why there is none."""
+        fresh = next(self._block, None)
+        if fresh is not None:
+            on_id(ProducerId(fresh))
+            return
+        self._waiting.append(on_id)
+        if len(self._waiting) == 1:
+            self._ask_block(self._block_arrived)
+
+    def _block_arrived(self, block: range | KafkaError) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        if isinstance(block, KafkaError):
+            for on_id in waiting:
+                on_id(block)
+            return
+        self._block = iter(block)
+        for on_id in waiting:
+            self.next(on_id)

@@ -1,0 +1,153 @@
+"""Where answers wait: each for a condition, no longer than its deadline.
+
+`Parked` is what a handler returns instead of a response. Whoever makes its condition true completes
+it; the clock does so at the deadline; a client that goes away abandons it. Exactly one of the three
+happens. Fetches wait for bytes (`FetchWait`) and produces for the high watermark (`CommitWait`),
+both under the partitions that can wake them, so that an append looks only at those who wait for it.
+
+Source: Kafka's `DelayedOperation`, `DelayedFetch`, `DelayedProduce`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from kafkalite.ports.clock import Clock
+from kafkalite.protocol.schema import Response
+from kafkalite.types import Offset, TimestampMs
+
+MakeAnswer = Callable[[], Response | None]
+"""Makes the answer when it is due: what is true then, not when the request came. None when the
+client wants none. Dispatch calls it, and maps what it raises."""
+
+
+class Parked:
+    """An answer that is not there yet.
+
+    `at_deadline` makes the answer when time runs out; `forget` takes the condition back, however
+    the wait ends."""
+
+    __slots__ = ("_deliver", "_forget", "_make", "_timer", "done")
+
+    def __init__(
+        self,
+        clock: Clock,
+        deadline_ms: TimestampMs,
+        at_deadline: MakeAnswer,
+        forget: Callable[[], None] | None = None,
+    ) -> None:
+        self.done = False
+        """Completed or abandoned."""
+        self._make: MakeAnswer | None = None
+        self._deliver: Callable[[MakeAnswer], None] | None = None
+        self._forget = forget
+        self._timer = clock.call_at(deadline_ms, lambda: self.complete(at_deadline))
+
+    def complete(self, make: MakeAnswer) -> None:
+        """The condition is true. A second call, or one after the client has gone, does nothing."""
+        if self.done:
+            return
+        self._end()
+        if self._deliver is not None:
+            self._deliver(make)
+        else:
+            self._make = make
+
+    def abandon(self) -> None:
+        """Nobody waits any more."""
+        if not self.done:
+            self._end()
+
+    def then(self, deliver: Callable[[MakeAnswer], None]) -> None:
+        """Call `deliver` once the answer is due: now, if it is already. Dispatch calls this
+        once."""
+        if self._make is not None:
+            deliver(self._make)
+        else:
+            self._deliver = deliver
+
+    def _end(self) -> None:
+        self.done = True
+        self._timer.cancel()
+        if self._forget is not None:
+            self._forget()
+
+
+class Waiting(Protocol):
+    """What a partition keeps of those who wait for it."""
+
+    fetches: dict[FetchWait, None]
+    commits: dict[CommitWait, None]
+
+
+class FetchWait:
+    """A fetch that waits until its partitions have `min_bytes` to give."""
+
+    __slots__ = ("_answer", "_missing_bytes", "_partitions", "parked")
+
+    def __init__(
+        self,
+        clock: Clock,
+        deadline_ms: TimestampMs,
+        *,
+        missing_bytes: int,
+        partitions: Sequence[Waiting],
+        answer: MakeAnswer,
+    ) -> None:
+        self._answer = answer
+        self._missing_bytes = missing_bytes
+        self._partitions = partitions
+        self.parked = Parked(clock, deadline_ms, answer, self._forget)
+        for partition in partitions:
+            partition.fetches[self] = None
+
+    def more(self, size_bytes: int) -> None:
+        """A partition lets readers see `size_bytes` more."""
+        self._missing_bytes -= size_bytes
+        if self._missing_bytes <= 0:
+            self.wake()
+
+    def wake(self) -> None:
+        """Something other than bytes happened (leader, epoch, topic gone): answer what there is."""
+        self.parked.complete(self._answer)
+
+    def _forget(self) -> None:
+        for partition in self._partitions:
+            partition.fetches.pop(self, None)
+
+
+class CommitWait:
+    """A produce with acks=all that waits until each of its appends is below the high watermark."""
+
+    __slots__ = ("_answer", "_ends", "parked")
+
+    def __init__(
+        self,
+        clock: Clock,
+        deadline_ms: TimestampMs,
+        *,
+        ends: Sequence[tuple[Waiting, Offset]],
+        answer: MakeAnswer,
+    ) -> None:
+        self._answer = answer
+        self._ends = dict(ends)
+        self.parked = Parked(clock, deadline_ms, answer, self._forget)
+        for partition in self._ends:
+            partition.commits[self] = None
+
+    def committed(self, partition: Waiting, high_watermark: Offset) -> None:
+        """The high watermark of `partition` moved."""
+        if high_watermark >= self._ends[partition]:
+            self.resolved(partition)
+
+    def resolved(self, partition: Waiting) -> None:
+        """Nothing is to be waited for at `partition`: committed, or it is led elsewhere now."""
+        del self._ends[partition]
+        del partition.commits[self]
+        if not self._ends:
+            self.parked.complete(self._answer)
+
+    def _forget(self) -> None:
+        for partition in self._ends:
+            partition.commits.pop(self, None)

@@ -1,0 +1,64 @@
+"""One request on its way through the broker, and what its handler may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kafkalite.types import BrokerId
+
+if TYPE_CHECKING:
+    from kafkalite.config.views import BrokerConfig
+    from kafkalite.metadata.image import MetadataImage
+    from kafkalite.ports.clock import Clock
+    from kafkalite.ports.entropy import Entropy
+    from kafkalite.protocol.messages.api_versions import ApiVersion
+    from kafkalite.server.connection import ClientConnection
+    from kafkalite.server.controller_driver import ControllerDriver
+    from kafkalite.server.producer_ids import ProducerIds
+    from kafkalite.server.replica_manager import ReplicaManager
+
+
+@dataclass(slots=True)
+class Session:
+    """What a broker keeps about a client for as long as its connection lasts."""
+
+    listener: str
+    """The name of the listener that it came in by."""
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts of one broker that handlers ask; wired in `broker.py`."""
+
+    broker_id: BrokerId
+    config: BrokerConfig
+    clock: Clock
+    entropy: Entropy
+    image: MetadataImage
+    """The newest metadata that this broker has folded; replaced, never changed."""
+    replicas: ReplicaManager
+    controller: ControllerDriver
+    producer_ids: ProducerIds
+    api_versions: list[ApiVersion]
+    """What ApiVersions lists, by key."""
+
+
+class RequestContext:
+    """A request's header and where it came from. Slotted by hand: one is made for every request."""
+
+    __slots__ = ("client_id", "connection", "correlation_id", "services", "version")
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ClientConnection[Session],
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
