@@ -1,6 +1,6 @@
 """A broker's log folder: one process holds it, and it remembers how it was left.
 
-    meta.properties          whose folder it is: node, cluster, and the folder's own id
+    meta.properties          whose folder it is (meta_properties.py)
     .lock                    held while a broker runs on it
     .kafka_cleanshutdown     written last of all at a clean stop, removed first at a start
     *-offset-checkpoint      offsets of all partitions (checkpoints.py)
@@ -29,6 +29,7 @@ from kafkalite.log.checkpoints import (
     write_offsets,
 )
 from kafkalite.log.files import Files, Lock
+from kafkalite.log.meta_properties import LogDirectoryError, Meta, claim
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
 from kafkalite.log.validation import RecordValidation
@@ -40,11 +41,8 @@ from kafkalite.types import (
     TimestampMs,
     TopicPartition,
     Uuid,
-    format_uuid,
-    parse_uuid,
 )
 
-META_PROPERTIES = "meta.properties"
 LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 DELETE_SUFFIX = "-delete"
@@ -55,18 +53,6 @@ METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 
 _MAX_NAME = 255
 _NO_BROKER_EPOCH = BrokerEpoch(-1)
-
-
-class LogDirectoryError(Exception):
-    """A log folder that this broker must not use; the message says which and why."""
-
-
-class Meta(NamedTuple):
-    """`meta.properties`, version 1."""
-
-    node_id: BrokerId
-    cluster_id: str
-    directory_id: Uuid
 
 
 class PartitionFolder(NamedTuple):
@@ -151,7 +137,7 @@ class LogDirectory:
         try:
             if is_ours:
                 files.replace(".gitignore", b"*\n", sync=False)
-            meta = _claim(files, location, Meta(node_id, new_cluster_id, new_directory_id))
+            meta = claim(files, location, Meta(node_id, new_cluster_id, new_directory_id))
             directory = cls(
                 files,
                 location,
@@ -289,47 +275,6 @@ class LogDirectory:
     def abandon(self) -> None:
         """Let go without a word on the disk, as a crash would."""
         for log in self.logs.values():
-            for segment in log.segments:
-                segment.close()
+            log.release_files()
         self.logs.clear()
         self._lock.release()
-
-
-def _claim(files: Files, location: str, new: Meta) -> Meta:
-    """What `meta.properties` says, written from `new` when there is none."""
-    data = read_file(files, META_PROPERTIES)
-    if data is None:
-        files.replace(META_PROPERTIES, format_meta(new))
-        return new
-    meta = parse_meta(data, location)
-    if meta.node_id != new.node_id:
-        raise LogDirectoryError(
-            f"the log folder {location} belongs to node {meta.node_id}, not to {new.node_id}"
-        )
-    return meta
-
-
-def format_meta(meta: Meta) -> bytes:
-    """The content of `meta.properties`."""
-    return (
-        f"#\nnode.id={meta.node_id}\ndirectory.id={format_uuid(meta.directory_id)}\n"
-        f"version=1\ncluster.id={meta.cluster_id}\n"
-    ).encode()
-
-
-def parse_meta(data: bytes, location: str) -> Meta:
-    """The inverse of `format_meta`, for what Kafka wrote as well."""
-    try:
-        lines = [line.strip() for line in data.decode().splitlines()]
-        values = dict(line.split("=", 1) for line in lines if line and line[0] not in "#!")
-        if values["version"] != "1":
-            raise LogDirectoryError(
-                f"{location}/{META_PROPERTIES} has version {values['version']}; only 1 is known"
-            )
-        return Meta(
-            BrokerId(int(values["node.id"])),
-            values["cluster.id"].replace("\\", ""),
-            parse_uuid(values["directory.id"]),
-        )
-    except (ValueError, KeyError) as error:
-        raise LogDirectoryError(f"{location}/{META_PROPERTIES} is damaged: {error}") from error

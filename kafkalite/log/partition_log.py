@@ -6,7 +6,6 @@ stamped in place; a read gives a range of a file, to be sent as it is. Source: K
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
@@ -14,10 +13,12 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata, read_topic_id
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files, Part
+from kafkalite.log.producer_snapshots import ProducerSnapshots
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS, BatchMetadata, ProducerStates
 from kafkalite.log.recovery import Cut, LoadedSegments, LogLoader, replay_producers, take_in
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
+from kafkalite.log.segments import SegmentList
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import BatchHeader, stamp
 from kafkalite.types import (
@@ -62,14 +63,13 @@ class PartitionLog:
     """
 
     __slots__ = (
-        "_active",
-        "_bases",
         "_config",
         "_files",
         "_folder",
         "_is_durable",
         "_record_validation",
         "_segments",
+        "_snapshots",
         "_validator",
         "cuts",
         "end_offset",
@@ -95,14 +95,13 @@ class PartitionLog:
         self._files = files
         self._folder = folder
         self._record_validation = record_validation
-        self._segments = loaded.segments
-        self._bases = [segment.base_offset for segment in loaded.segments]
-        self._active = loaded.segments[-1]
+        self._segments = SegmentList(loaded.segments)
+        self._snapshots = ProducerSnapshots(files, folder)
         self._is_durable = False
         self.topic_id = topic_id
         self.epochs = epochs
         self.producers = producers
-        self.log_start_offset = self._bases[0]
+        self.log_start_offset = self._segments.first_offset
         """The first offset that can be read."""
         self.end_offset = loaded.end_offset
         """The offset that the next record gets."""
@@ -132,6 +131,7 @@ class PartitionLog:
         `clean` says that the last stop was a clean one; else all from `recovery_point` on is
         checked, and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to
         another topic of the same name. A zero `topic_id` takes what the folder has.
+        Whether the topic is compacted must be right in `config`: only then may a log have holes.
         """
         files.make_folder(folder)
         found_id = read_topic_id(files, folder)
@@ -162,8 +162,7 @@ class PartitionLog:
         epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
         log._load_producers(now, clean=clean)
-        for segment in loaded.segments:
-            segment.close()  # Of a thousand partitions few are used: the first use opens again.
+        log.release_files()  # Of a thousand partitions few are used, and the first use opens again.
         return log
 
     @property
@@ -176,18 +175,18 @@ class PartitionLog:
         self._config = config
         name = self._folder.rpartition("/")[2]
         self._validator = BatchValidator(name, config, self._record_validation)
-        for segment in self._segments:
+        for segment in self._segments.all:
             segment.config = config
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """All segments, oldest first; the last is the active one."""
-        return tuple(self._segments)
+        return self._segments.all
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all `.log` files."""
-        return sum(segment.size for segment in self._segments)
+        return sum(segment.size for segment in self._segments.all)
 
     # Append.
 
@@ -235,11 +234,12 @@ class PartitionLog:
         now: TimestampMs,
     ) -> None:
         size = len(records)
-        if self._active.should_roll(size, last_offset, latest, now):
+        active = self._segments.active
+        if active.should_roll(size, last_offset, latest, now):
             if size > self._config.segment_bytes:
                 raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
             self.roll(now)
-        active = self._active
+            active = self._segments.active
         active.append(records)
         base_offset, position = self.end_offset, 0
         if leader_epoch != self.epochs.latest:
@@ -262,17 +262,15 @@ class PartitionLog:
         self.epochs.assign(leader_epoch, self.end_offset)
 
     def roll(self, now: TimestampMs) -> None:
-        """Begin a new segment at `end_offset`; nothing happens while the active one is empty."""
-        active = self._active
+        """Begin a new segment after the last record, unless the active one is empty."""
+        active = self._segments.active
         if not active.size:
             return
         active.seal()
-        active.save_indexes()
-        self.producers.save(self._files, self._folder, self.end_offset)
-        segment = Segment.create(self._files, self._folder, self.end_offset, self._config, now)
-        self._segments.append(segment)
-        self._bases.append(segment.base_offset)
-        self._active = segment
+        self._snapshots.save(self.producers, active.end_offset)
+        self._segments.add(
+            Segment.create(self._files, self._folder, active.end_offset, self._config, now)
+        )
 
     # Read.
 
@@ -295,20 +293,13 @@ class PartitionLog:
             )
         if offset >= max_offset:
             return NOTHING_READ
-        at = len(self._bases) - 1
-        if offset < self._active.base_offset:
-            at = bisect_right(self._bases, offset) - 1
-        segment = self._segments[at]
-        first = segment.find(offset)
-        while first is None:  # Compaction took the end of that segment; the next one goes on.
-            at += 1
-            if at == len(self._segments):
-                return NOTHING_READ
-            segment = self._segments[at]
-            first = segment.find(offset)
+        found = self._segments.find(offset)
+        if found is None:
+            return NOTHING_READ
+        segment, at, first = found
         end = segment.size
         if max_offset < end_offset:
-            end = self._end_position(segment, at, max_offset)
+            end = self._segments.end_below(at, max_offset)
         size = end - first.position
         if size > max_bytes:
             if first.size_bytes <= max_bytes:
@@ -321,70 +312,53 @@ class PartitionLog:
             return NOTHING_READ
         return LogRead(segment.slice(first.position, size), size)
 
-    def _end_position(self, segment: Segment, at: int, max_offset: Offset) -> int:
-        """Where `max_offset` stands, if in this segment; else the segment's end."""
-        if at + 1 < len(self._bases) and self._bases[at + 1] <= max_offset:
-            return segment.size
-        found = segment.find(max_offset)
-        return segment.size if found is None else found.position
-
     def offset_for_timestamp(self, timestamp: TimestampMs) -> TimestampOffset | None:
         """The first record whose timestamp is at or above `timestamp`; None when there is none.
 
         In the first segment that has such a timestamp, as Kafka looks for it.
         """
-        for segment in self._segments:
+        for segment in self._segments.all:
             if segment.max_timestamp >= timestamp:
                 return segment.find_timestamp(timestamp, self.log_start_offset)
         return None
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         """The first record with the latest timestamp of all; None when no record has one."""
-        latest = max(self._segments, key=lambda segment: segment.max_timestamp)
+        latest = max(self._segments.all, key=lambda segment: segment.max_timestamp)
         return latest.find_max_timestamp()
 
     # Cut, sync, close.
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
-        """Drop every record at or above `offset`, and what else stands in the same batch."""
+        """Drop every record at or above `offset`, and what else stands in the same batch.
+
+        Durable when it returns: what was dropped does not come back, whatever is appended next. The
+        recovery point may have fallen, which the checkpoint must tell before the next append.
+        """
         if offset >= self.end_offset:
             return
-        self._remove_segments_from(offset)
-        if not self._segments:
-            segment = Segment.create(self._files, self._folder, offset, self._config, now)
-            self._segments.append(segment)
-            self._bases.append(offset)
+        if self._segments.remove_above(offset):
+            self._segments.active.truncate_to(offset, now)
         else:
-            self._segments[-1].truncate_to(offset, now)
-        self._active = self._segments[-1]
+            self._segments.add(Segment.create(self._files, self._folder, offset, self._config, now))
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.epochs.truncate_from_end(offset)
+        self.epochs.save(sync=True)
         self._load_producers(now, clean=False)
-
-    def _remove_segments_from(self, offset: Offset) -> None:
-        """Segments that begin above `offset`; the one that begins at it is only emptied."""
-        while self._segments and self._bases[-1] > offset:
-            self._segments[-1].delete()
-            self._segments.pop()
-            self._bases.pop()
+        self._files.sync_folder(self._folder)
 
     def _load_producers(self, now: TimestampMs, *, clean: bool) -> None:
-        producers = self.producers
-        start = producers.load(
-            self._files,
-            self._folder,
-            end_offset=self.end_offset,
-            now=now,
-            kept=frozenset(self._bases),
+        start = self._snapshots.load(
+            self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
         )
         if start is None:
             if clean:
                 return  # Kafka: written before there were snapshots, or by nobody.
             start = self.log_start_offset
         if start < self.end_offset:
-            replay_producers(producers, self._segments, start, self.end_offset)
+            replay_producers(self.producers, self._segments.all, start, self.end_offset)
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""
@@ -395,10 +369,11 @@ class PartitionLog:
                 file.sync()
                 file.close()
             self._is_durable = True
-        for segment in reversed(self._segments):
+        for segment in reversed(self._segments.all):
             segment.sync()
             if segment.base_offset <= self.recovery_point:
                 break
+        self._snapshots.sync()
         self.epochs.save(sync=True)
         self._files.sync_folder(self._folder)
         self.recovery_point = self.end_offset
@@ -406,14 +381,17 @@ class PartitionLog:
     def close(self) -> None:
         """Write indexes and producer states as a clean stop leaves them, and let the files go.
 
-        Not synced: `sync()` before it where the clean stop is to be on record. May be called twice;
+        Not synced: `sync()` after it where the clean stop is to be on record. May be called twice;
         the log opens its files again when it is used after all.
         """
-        self._active.seal()
-        self._active.save_indexes()
+        self._segments.active.seal()
         if self.end_offset > 0:
-            self.producers.save(self._files, self._folder, self.end_offset)
-        for segment in self._segments:
+            self._snapshots.save(self.producers, self.end_offset)
+        self.release_files()
+
+    def release_files(self) -> None:
+        """Let the files go, with nothing written; the next use opens them again."""
+        for segment in self._segments.all:
             segment.close()
 
 

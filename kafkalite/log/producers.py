@@ -1,40 +1,24 @@
 """What a partition remembers of each idempotent or transactional producer (KIP-98, KIP-185).
 
 Enough to tell a retry from a gap: the epoch, and the last five batches. It is rebuilt from the
-log's batches, and saved as `<offset>.snapshot` when a segment rolls and when the log closes, so
-that opening replays only what came after. The file (Kafka's `ProducerStateManager`), big-endian:
-
-    int16 version: 1    uint32 CRC-32C of all after it    int32 count    then, for each producer:
-    int64 id    int16 epoch    int32 last sequence    int64 last offset    int32 offset delta
-    int64 timestamp    int32 coordinator epoch    int64 first offset of its open transaction, or -1
+log's batches, and saved in snapshots (producer_snapshots.py) so that opening replays only what came
+after. Source: Kafka's `ProducerStateManager` and `ProducerAppendInfo`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from struct import Struct
 from typing import NamedTuple
 
-from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
-from kafkalite.log.checkpoints import read_file
-from kafkalite.log.files import Files
-from kafkalite.log.segment import file_name
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import MAX_SEQUENCE, NO_SEQUENCE, BatchHeader
 from kafkalite.types import NO_PRODUCER_EPOCH, Offset, ProducerEpoch, ProducerId, TimestampMs
 
-SNAPSHOT_SUFFIX = ".snapshot"
 BATCHES_RETAINED = 5
 """How far back a retry is recognised; clients have at most five requests in flight."""
 PRODUCER_EXPIRATION_MS = 86_400_000
 """The default of `producer.id.expiration.ms`."""
 NO_COORDINATOR_EPOCH = -1
-
-_VERSION = 1
-_HEAD = Struct(">hI")
-_COUNT = Struct(">i")
-_ENTRY = Struct(">qhiqiqiq")
-_EMPTY_SNAPSHOT = bytes.fromhex("000148674bc700000000")
-"""Of no producers: known by heart, since the CRC library takes long to import at a start."""
 
 
 class BatchMetadata(NamedTuple):
@@ -97,14 +81,12 @@ class ProducerState:
 class ProducerStates:
     """All producers that wrote to one log and have not expired."""
 
-    __slots__ = ("_expiration_ms", "_name", "_states", "snapshot_offset")
+    __slots__ = ("_expiration_ms", "_name", "_states")
 
     def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         self._name = name
         self._expiration_ms = expiration_ms
         self._states: dict[ProducerId, ProducerState] = {}
-        self.snapshot_offset: Offset | None = None
-        """Where the newest snapshot file stands; None when there is none."""
 
     def __len__(self) -> int:
         return len(self._states)
@@ -221,127 +203,8 @@ class ProducerStates:
             and now - state.last_timestamp >= self._expiration_ms
         )
 
-    def clear(self) -> None:
-        """Forget all producers; the snapshot files stay."""
-        self._states.clear()
-
-    def to_bytes(self) -> bytes:
-        """A snapshot's content."""
-        if not self._states:
-            return _EMPTY_SNAPSHOT
-        from crc32c import crc32c
-
-        body = bytearray(_COUNT.pack(len(self._states)))
-        for state in self._states.values():
-            last = state.batches[-1] if state.batches else BatchMetadata(-1, Offset(-1), 0, _NEVER)
-            first = state.transaction_first_offset
-            body += _ENTRY.pack(
-                state.producer_id,
-                state.epoch,
-                last.last_sequence,
-                last.last_offset,
-                last.offset_delta,
-                state.last_timestamp,
-                state.coordinator_epoch,
-                -1 if first is None else first,
-            )
-        return _HEAD.pack(_VERSION, crc32c(bytes(body))) + bytes(body)
-
-    def read(self, data: bytes, now: TimestampMs) -> None:
-        """Take over a snapshot's live producers; `CorruptRecordError` if it is damaged."""
-        states: dict[ProducerId, ProducerState] = {}
-        if data != _EMPTY_SNAPSHOT:
-            for state in _parse(data):
-                if not self._is_expired(state, now):
-                    states[state.producer_id] = state
-        self._states = states
-
-    def save(self, files: Files, folder: str, offset: Offset) -> None:
-        """Write `<offset>.snapshot`, for a log that ends at `offset`; once for each offset."""
-        if offset != self.snapshot_offset:
-            files.replace(
-                f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}", self.to_bytes(), sync=False
-            )
-            self.snapshot_offset = offset
-
-    def load(
-        self,
-        files: Files,
-        folder: str,
-        *,
-        end_offset: Offset,
-        now: TimestampMs,
-        kept: frozenset[Offset],
-    ) -> Offset | None:
-        """Read the newest sound snapshot at or below `end_offset`: its offset, None without one.
-
-        Removes those above (of a log since cut), damaged ones, and those that neither belong to a
-        segment in `kept` nor are the newest.
-        """
-        self._states = {}
-        self.snapshot_offset = None
-        for offset in sorted(snapshot_offsets(files, folder), reverse=True):
-            path = f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
-            if offset > end_offset or (self.snapshot_offset is not None and offset not in kept):
-                files.remove(path)
-            elif self.snapshot_offset is None:
-                try:
-                    self.read(read_file(files, path) or b"", now)
-                except CorruptRecordError:
-                    files.remove(path)
-                else:
-                    self.snapshot_offset = offset
-        return self.snapshot_offset
-
-
-_NEVER = TimestampMs(-1)
-
-
-def snapshot_offsets(files: Files, folder: str) -> list[Offset]:
-    """The offsets of the snapshot files in a folder, ascending."""
-    names = (
-        name.removesuffix(SNAPSHOT_SUFFIX)
-        for name in files.list(folder)
-        if name.endswith(SNAPSHOT_SUFFIX)
-    )
-    return [Offset(int(name)) for name in names if name.isdecimal()]
-
-
-def _parse(data: bytes) -> list[ProducerState]:
-    if len(data) < _HEAD.size + _COUNT.size:
-        raise CorruptRecordError(f"a producer snapshot of {len(data)} bytes")
-    version, crc = _HEAD.unpack_from(data)
-    if version != _VERSION:
-        raise CorruptRecordError(f"a producer snapshot of version {version}")
-    from crc32c import crc32c
-
-    if crc32c(data[_HEAD.size :]) != crc:
-        raise CorruptRecordError("a producer snapshot whose CRC is wrong")
-    (count,) = _COUNT.unpack_from(data, _HEAD.size)
-    start = _HEAD.size + _COUNT.size
-    if count < 0 or start + count * _ENTRY.size != len(data):
-        raise CorruptRecordError(f"a producer snapshot of {count} entries in {len(data)} bytes")
-    return [_parse_entry(data, start + index * _ENTRY.size) for index in range(count)]
-
-
-def _parse_entry(data: bytes, position: int) -> ProducerState:
-    (
-        producer_id,
-        epoch,
-        last_sequence,
-        last_offset,
-        delta,
-        timestamp,
-        coordinator_epoch,
-        first_offset,
-    ) = _ENTRY.unpack_from(data, position)
-    state = ProducerState(ProducerId(producer_id))
-    state.epoch = ProducerEpoch(epoch)
-    state.coordinator_epoch = coordinator_epoch
-    state.last_timestamp = TimestampMs(timestamp)
-    state.transaction_first_offset = Offset(first_offset) if first_offset >= 0 else None
-    if last_offset >= 0:
-        state.batches.append(
-            BatchMetadata(last_sequence, Offset(last_offset), delta, TimestampMs(timestamp))
-        )
-    return state
+    def restore(self, states: list[ProducerState], now: TimestampMs) -> None:
+        """Hold these, but for the expired ones, and no others."""
+        self._states = {
+            state.producer_id: state for state in states if not self._is_expired(state, now)
+        }

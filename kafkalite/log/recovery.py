@@ -9,6 +9,7 @@ Source: Kafka's `LogLoader` and `LogSegment.recover`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import NamedTuple
@@ -19,13 +20,8 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, scan_batches
-from kafkalite.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    Segment,
-)
+from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
+from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kafkalite.protocol.records.batch import crc_is_valid
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
@@ -104,43 +100,44 @@ class LogLoader:
         """Scan what may not have reached the disk; after a cut, the segments behind it go."""
         cuts: list[Cut] = []
         for index, segment in enumerate(segments):
-            is_last = index + 1 == len(segments)
-            if not is_last and segments[index + 1].base_offset <= recovery_point:
+            following = segments[index + 1] if index + 1 < len(segments) else None
+            if following is not None and following.base_offset <= recovery_point:
                 continue
             cut = recover_segment(segment, self.epochs)
-            if cut is not None:
-                cuts.append(cut)
-                for lost in segments[index + 1 :]:
-                    cuts.append(Cut(lost.name, 0, lost.size, "a segment before it was cut"))
-                    lost.delete()
-                del segments[index + 1 :]
-                break
-            if not is_last:
+            if cut is None and following is not None:
                 segment.seal()
-                segment.save_indexes()
+                if segment.end_offset == following.base_offset or self.config.is_compacted:
+                    continue
+            cuts += [] if cut is None else [cut]
+            for lost in segments[index + 1 :]:
+                # Newer bytes may reach the disk before older ones, but a log has no holes.
+                cuts.append(Cut(lost.name, 0, lost.size, "what was before it is lost"))
+                lost.delete()
+            del segments[index + 1 :]
+            break
         return cuts
 
     def _end_of(self, segments: list[Segment], cuts: list[Cut]) -> Offset:
         """Where the last segment ends. It is recovered if no clean stop can have left it so."""
         if not segments:
             return Offset(0)
+        last = segments[-1]
         try:
-            return segments[-1].read_end_offset()
+            last.read_to_end()
         except CorruptRecordError:
-            cut = recover_segment(segments[-1], self.epochs)
-            if cut is not None:
-                cuts.append(cut)
-            return segments[-1].read_end_offset()
+            cut = recover_segment(last, self.epochs)
+            cuts += [] if cut is None else [cut]
+        return last.end_offset
 
 
 def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     """Check every batch, cut at the first bad one, and make the indexes and epochs again."""
-    end, position, next_offset = segment.size, 0, segment.base_offset
+    end = segment.size
     reason = ""
-    segment.begin_rebuild()
+    file = segment.begin_rebuild()
     try:
-        for batch in scan_batches(segment.file_of(end), 0, end):
-            reason = _what_is_wrong(batch, segment, next_offset)
+        for batch in scan_batches(file, 0, end):
+            reason = _what_is_wrong(batch, segment)
             if reason:
                 break
             header = batch.header
@@ -149,19 +146,18 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
             )
             if header.partition_leader_epoch > epochs.latest:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
-            position, next_offset = segment.size, header.next_offset
     except CorruptRecordError as error:
         reason = str(error)
-    if position == end:
+    if segment.size == end:
         return None
-    segment.truncate_to_position(position)
-    return Cut(segment.name, position, end - position, reason)
+    file.truncate(segment.size)
+    return Cut(segment.name, segment.size, end - segment.size, reason)
 
 
-def _what_is_wrong(batch: StoredBatch, segment: Segment, next_offset: Offset) -> str:
+def _what_is_wrong(batch: StoredBatch, segment: Segment) -> str:
     header = batch.header
-    if header.base_offset < next_offset or header.last_offset_delta < 0:
-        return f"offset {header.base_offset} where {next_offset} or more was due"
+    if header.base_offset < segment.end_offset or header.last_offset_delta < 0:
+        return f"offset {header.base_offset} where {segment.end_offset} or more was due"
     if not segment.takes_offset(header.last_offset):
         return f"offset {header.last_offset} is too far from {segment.base_offset}"
     if not crc_is_valid(batch.buffer, batch.at, header):
@@ -170,7 +166,7 @@ def _what_is_wrong(batch: StoredBatch, segment: Segment, next_offset: Offset) ->
 
 
 def replay_producers(
-    producers: ProducerStates, segments: list[Segment], start: Offset, end: Offset
+    producers: ProducerStates, segments: Sequence[Segment], start: Offset, end: Offset
 ) -> None:
     """Take in the batches from `start` (inclusive) to `end` (exclusive)."""
     for index, segment in enumerate(segments):

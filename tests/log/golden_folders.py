@@ -46,11 +46,14 @@ def memory_copy(name: str) -> MemoryFiles:
 
 
 def open_golden(name: str, *, clean: bool, files: MemoryFiles | None = None) -> PartitionLog:
-    interval = INDEX_INTERVAL_BYTES.get(name, 4096)
+    compacted = name.startswith(("compacted", "__"))
     return PartitionLog.open(
         memory_copy(name) if files is None else files,
         name,
-        config=TopicConfig(index_interval_bytes=interval),
+        config=TopicConfig(
+            index_interval_bytes=INDEX_INTERVAL_BYTES.get(name, 4096),
+            cleanup_policy=("compact",) if compacted else ("delete",),
+        ),
         topic_id=ZERO_UUID,
         now=NOW,
         clean=clean,

@@ -1,0 +1,129 @@
+"""The two indexes of one segment as one thing: when entries are added, and how they reach the disk.
+
+Kafka's rule for an entry: once more than `index.interval.bytes` were appended since the last one,
+the next batch gets an entry in the offset index, and the time index gets the latest timestamp so
+far if it rose. When the segment rolls or closes, the time index gets its last entry (`seal`).
+"""
+
+from __future__ import annotations
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.files import Files
+from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, OffsetIndex, TimeIndex
+from kafkalite.types import NO_TIMESTAMP, TimestampMs
+
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+
+
+class SegmentIndexes:
+    """Offsets here are relative to the segment's base offset."""
+
+    __slots__ = (
+        "_bytes_since_entry",
+        "_unsaved",
+        "max_timestamp",
+        "offset_of_max_timestamp",
+        "offsets",
+        "times",
+    )
+
+    def __init__(self, offsets: OffsetIndex, times: TimeIndex, *, unsaved: bool) -> None:
+        self.offsets = offsets
+        self.times = times
+        self.max_timestamp = NO_TIMESTAMP
+        """The latest of all records; -1 when none has one."""
+        self.offset_of_max_timestamp = 0
+        """The last offset of the first batch that has it."""
+        self._bytes_since_entry = 0
+        self._unsaved = unsaved
+        self._take_last_time()
+
+    @classmethod
+    def empty(cls) -> SegmentIndexes:
+        """Of a segment without batches."""
+        return cls(OffsetIndex(), TimeIndex(), unsaved=True)
+
+    @classmethod
+    def load(cls, files: Files, path: str, log_size: int) -> SegmentIndexes | None:
+        """Read the files at `path` plus suffix; None when they are missing or cannot be right.
+
+        `max_timestamp` is right for all that was there when they were sealed; else up to the last
+        entry.
+        """
+        try:
+            offsets = OffsetIndex.from_bytes(_read(files, path + INDEX_SUFFIX))
+            times = TimeIndex.from_bytes(_read(files, path + TIME_INDEX_SUFFIX))
+        except (CorruptRecordError, FileNotFoundError):
+            return None
+        if len(offsets) and offsets.last_position >= log_size:
+            return None
+        return cls(offsets, times, unsaved=False)
+
+    def _take_last_time(self) -> None:
+        last = self.times.last
+        self.max_timestamp = last.timestamp
+        self.offset_of_max_timestamp = last.relative_offset
+
+    def is_full(self, config: TopicConfig) -> bool:
+        """Whether `segment.index.bytes` has no room for one more entry and the last time entry."""
+        return (
+            len(self.offsets) >= config.segment_index_bytes // OFFSET_ENTRY_SIZE
+            or len(self.times) >= config.segment_index_bytes // TIME_ENTRY_SIZE - 1
+        )
+
+    def note_time(self, last_offset: int, max_timestamp: TimestampMs) -> None:
+        """Take in the timestamp of a batch that is in the log."""
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+
+    def add(
+        self,
+        last_offset: int,
+        max_timestamp: TimestampMs,
+        position: int,
+        size_bytes: int,
+        interval_bytes: int,
+    ) -> None:
+        """Take in a batch appended at `position`, in order."""
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        if self._bytes_since_entry > interval_bytes:
+            self.offsets.append(last_offset, position)
+            self.times.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+            self._bytes_since_entry = size_bytes
+        else:
+            self._bytes_since_entry += size_bytes
+        self._unsaved = True
+
+    def truncate(self, offset: int) -> None:
+        """Drop entries at or above `offset`. What follows the last one is to be noted again."""
+        self.offsets.truncate(offset)
+        self.times.truncate(offset)
+        self._bytes_since_entry = 0
+        self._unsaved = True
+        self._take_last_time()
+
+    def seal(self) -> None:
+        """The last entry of the time index: the segment rolls or closes, its maximum is known."""
+        if self.max_timestamp > self.times.last.timestamp:
+            self.times.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+            self._unsaved = True
+
+    def save(self, files: Files, path: str) -> None:
+        """Write both files if they lack something; not synced."""
+        if self._unsaved:
+            files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=False)
+            files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=False)
+            self._unsaved = False
+
+
+def _read(files: Files, path: str) -> bytes:
+    file = files.open_read(path)
+    try:
+        return file.read(0, file.size)
+    finally:
+        file.close()

@@ -1,0 +1,85 @@
+"""The segments of one log, oldest first: which holds an offset, and which are dropped."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from kafkalite.log.scan import BatchRange
+from kafkalite.log.segment import Segment
+from kafkalite.types import Offset
+
+
+class Found(NamedTuple):
+    """A batch, the segment it stands in, and that segment's place in the list."""
+
+    segment: Segment
+    at: int
+    batch: BatchRange
+
+
+class SegmentList:
+    """At least one segment, but for the moment between `remove_above` and `add`."""
+
+    __slots__ = ("_bases", "_segments", "active")
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self._segments = segments
+        self._bases = [segment.base_offset for segment in segments]
+        self.active = segments[-1]
+        """The last one, which alone is appended to."""
+
+    @property
+    def all(self) -> tuple[Segment, ...]:
+        """Oldest first."""
+        return tuple(self._segments)
+
+    @property
+    def first_offset(self) -> Offset:
+        """The base offset of the oldest."""
+        return self._bases[0]
+
+    @property
+    def base_offsets(self) -> frozenset[Offset]:
+        """Of all segments."""
+        return frozenset(self._bases)
+
+    def add(self, segment: Segment) -> None:
+        """Make `segment` the active one. It begins above all others."""
+        assert not self._bases or segment.base_offset > self._bases[-1], "segments ascend"
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+        self.active = segment
+
+    def find(self, offset: Offset) -> Found | None:
+        """The first batch whose last offset is at or above `offset`; None when all end below.
+
+        Compaction may have taken the end of the segment in question: a later one goes on then.
+        """
+        segment = self.active
+        if offset >= segment.base_offset:
+            batch = segment.find(offset)
+            return None if batch is None else Found(segment, len(self._bases) - 1, batch)
+        for index in range(max(bisect_right(self._bases, offset) - 1, 0), len(self._bases)):
+            segment = self._segments[index]
+            batch = segment.find(offset)
+            if batch is not None:
+                return Found(segment, index, batch)
+        return None
+
+    def end_below(self, at: int, offset: Offset) -> int:
+        """Where in that segment's file the batches below `offset` (exclusive) end."""
+        segment = self._segments[at]
+        if at + 1 < len(self._bases) and self._bases[at + 1] <= offset:
+            return segment.size
+        batch = segment.find(offset)
+        return segment.size if batch is None else batch.position
+
+    def remove_above(self, offset: Offset) -> bool:
+        """Delete the segments that begin above `offset`; False when none is left."""
+        while self._segments and self._bases[-1] > offset:
+            self._segments.pop().delete()
+            self._bases.pop()
+        if self._segments:
+            self.active = self._segments[-1]
+        return bool(self._segments)
