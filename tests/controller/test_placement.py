@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from kafkalite.controller.placement import JavaRandom, place_replicas
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import BrokerImage

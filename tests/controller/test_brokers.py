@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.controller.brokers import SESSION_TIMEOUT_MS, check_broker_epoch
+from kafkalite.controller.events import (
+    BrokerRegistered,
+    LoseBroker,
+    NewTopic,
+    RegisterBroker,
+    StartTerm,
+)
+from kafkalite.core import SetTimer
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.store import BrokerRegistration
+from kafkalite.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+)
+from kafkalite.types import BrokerEpoch, BrokerId
+from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
+
+
+def register(cluster: Cluster, registration: BrokerRegistration, epoch: int) -> object:
+    return cluster.feed(RegisterBroker("token", registration, BrokerEpoch(epoch)))
+
+
+def test_a_broker_becomes_a_member() -> None:
+    cluster = Cluster()
+    assert register(cluster, broker_registration(1, rack="r"), 14) == BrokerRegistered(
+        BrokerEpoch(14)
+    )
+    record, unfence = cluster.records
+    assert isinstance(record, RegisterBrokerRecord)
+    assert record.fenced
+    assert (record.broker_epoch, record.rack, record.log_dirs) == (14, "r", [uuid(2001)])
+    assert unfence == BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=14, fenced=-1)
+    broker = cluster.controller.image.brokers[BrokerId(1)]
+    assert broker.active
+    assert broker.endpoints[0].host == "host-1"
+
+
+def test_the_same_registration_again_changes_nothing() -> None:
+    cluster = Cluster(1)
+    assert register(cluster, broker_registration(1), 1) == BrokerRegistered(BrokerEpoch(1))
+    assert cluster.records == ()
+
+
+def test_a_new_registration_of_the_same_incarnation_elects_nobody() -> None:
+    cluster = Cluster(1)
+    cluster.create(NewTopic("t"))
+    register(cluster, broker_registration(1), 5)
+    assert len(cluster.records) == 2
+    assert cluster.controller.image.brokers[BrokerId(1)].epoch == 5
+
+
+def test_a_new_incarnation_leads_in_a_new_epoch() -> None:
+    """It may have lost what was not on disk: clients are to notice."""
+    cluster = Cluster(1)
+    cluster.create(NewTopic("t"))
+    register(cluster, broker_registration(1, incarnation=1), 5)
+    assert cluster.records[2:] == (
+        PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=1),
+    )
+    partition = cluster.controller.image.partition("t", 0)
+    assert partition is not None
+    assert (partition.leader, partition.leader_epoch, partition.isr) == (1, 1, (1,))
+
+
+def test_an_older_incarnation_comes_too_late() -> None:
+    cluster = Cluster()
+    register(cluster, broker_registration(1), 5)
+    with pytest.raises(
+        KafkaError, match="Expected broker epoch 5, but got broker epoch 4"
+    ) as refused:
+        register(cluster, broker_registration(1, incarnation=1), 4)
+    assert refused.value.code is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_broker_must_support_what_is_finalized() -> None:
+    cluster = Cluster()
+    with pytest.raises(KafkaError) as refused:
+        register(cluster, BrokerRegistration(BrokerId(1), uuid(1), ()), 1)
+    assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION
+    assert refused.value.message == (
+        "Unable to register because the broker does not support finalized version 33 of"
+        " metadata.version. The broker wants a version between 0 and 0, inclusive."
+    )
+
+
+def test_a_lost_broker_is_fenced_and_its_partitions_move() -> None:
+    cluster = Cluster(1, 2)
+    cluster.create(NewTopic("t", 2, 2))
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1)))
+    assert cluster.records[-1] == BrokerRegistrationChangeRecord(
+        broker_id=1, broker_epoch=1, fenced=1
+    )
+    image = cluster.controller.image
+    assert [(p.leader, p.isr) for p in image.topics["t"].partitions] == [(2, (2,))] * 2
+    assert [broker.id for broker in image.active_brokers()] == [2]
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1)))
+    assert cluster.records == (), "it is fenced already"
+
+
+@pytest.mark.parametrize(("id", "epoch"), [(1, 0), (7, 1)])
+def test_who_is_not_registered_cannot_be_lost(id: int, epoch: int) -> None:
+    cluster = Cluster(1)
+    cluster.feed(LoseBroker(BrokerId(id), BrokerEpoch(epoch)))
+    assert cluster.records == ()
+
+
+def test_all_brokers_lost_and_back() -> None:
+    cluster = Cluster(1, 2)
+    cluster.create(NewTopic("t", 1, 2))
+    before = cluster.controller.image.topics["t"].partitions[0]
+    first, second = before.replicas
+    cluster.feed(LoseBroker(second, BrokerEpoch(second)))
+    cluster.feed(LoseBroker(first, BrokerEpoch(first)))
+    alone = cluster.controller.image.topics["t"].partitions[0]
+    assert (alone.leader, alone.isr) == (-1, (first,)), "it waits for its last in-sync replica"
+    register(cluster, broker_registration(second, incarnation=1), 10)
+    assert cluster.controller.image.topics["t"].partitions[0] is alone
+    register(cluster, broker_registration(first, incarnation=1), 11)
+    assert cluster.controller.image.topics["t"].partitions[0].leader == first
+
+
+def test_a_new_term_waits_for_those_that_were_there() -> None:
+    cluster = Cluster(1, 2, 3)
+    cluster.feed(LoseBroker(BrokerId(3), BrokerEpoch(3)))
+    outcome = cluster.controller.decide(StartTerm((BrokerId(1),)), NOW)
+    assert outcome.records == ()
+    assert outcome.timers == (
+        SetTimer(("missing", 2), NOW + SESSION_TIMEOUT_MS, LoseBroker(BrokerId(2), BrokerEpoch(2))),
+    )
+
+
+def test_epochs_are_checked() -> None:
+    image = Cluster(1).controller.image
+    check_broker_epoch(image, BrokerId(1), BrokerEpoch(1))
+    with pytest.raises(KafkaError, match="No broker registration found for broker id 2"):
+        check_broker_epoch(image, BrokerId(2), BrokerEpoch(1))
+    with pytest.raises(KafkaError, match="Expected broker epoch 1, but got broker epoch 9") as e:
+        check_broker_epoch(image, BrokerId(1), BrokerEpoch(9))
+    assert e.value.code is ErrorCode.STALE_BROKER_EPOCH

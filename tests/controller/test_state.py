@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from kafkalite.controller.state import ControllerState
+from kafkalite.protocol.messages.metadata_records import RemoveTopicRecord, TopicRecord
+from tests.controller.sample_cluster import uuid
+
+
+def test_the_image_follows_and_is_kept_while_nothing_changes() -> None:
+    state = ControllerState()
+    state.apply(TopicRecord(name="a", topic_id=uuid(1)))
+    state.apply(TopicRecord(name="b", topic_id=uuid(2)))
+    image = state.image
+    assert list(image.topics) == ["a", "b"]
+    assert state.image is image
+
+
+def test_collisions_come_and_go_with_topics() -> None:
+    state = ControllerState()
+    assert state.colliding_topic("a.b") is None
+    state.apply(TopicRecord(name="a_b", topic_id=uuid(1)))
+    state.apply(TopicRecord(name="a.b", topic_id=uuid(2)))
+    assert state.colliding_topic("a.b") == "a.b"
+    state.apply(RemoveTopicRecord(topic_id=uuid(2)))
+    assert state.colliding_topic("a.b") == "a_b"
+    state.apply(RemoveTopicRecord(topic_id=uuid(1)))
+    assert state.colliding_topic("a.b") is None

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from kafkalite.metadata.delta import whole
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord, PartitionChangeRecord
+from tests.metadata.sample_changes import (
+    folded,
+    image_of,
+    partition,
+    registration,
+    setting,
+    topic,
+    uuid,
+)
+
+
+def test_partitions_that_are_new_or_changed_and_no_others() -> None:
+    before = image_of(topic("t", 1), partition(1, 0, [1]), partition(1, 1, [1]))
+    delta = folded(
+        before,
+        PartitionChangeRecord(partition_id=1, topic_id=uuid(1), leader=-1),
+        partition(1, 2, [1]),
+        topic("u", 2),
+        partition(2, 0, [1]),
+    ).delta
+    seen = [
+        (change.topic.name, change.index, change.before is None, change.after.leader)
+        for change in delta.partitions()
+    ]
+    assert seen == [("u", 0, True, 1), ("t", 1, False, -1), ("t", 2, True, 1)]
+
+
+def test_the_whole_image_as_new() -> None:
+    image = image_of(
+        topic("t", 1),
+        partition(1, 0, [1]),
+        registration(3),
+        setting(ConfigResourceType.TOPIC, "t", "retention.ms", "5"),
+        FeatureLevelRecord(name="metadata.version", feature_level=33),
+    )
+    delta = whole(image)
+    assert [change.topic.name for change in delta.partitions()] == ["t"]
+    assert delta.brokers == (3,)
+    assert delta.configs == (ConfigResource(ConfigResourceType.TOPIC, "t"),)
+    assert delta.features
+    assert whole(MetadataImage()) == folded(MetadataImage()).delta

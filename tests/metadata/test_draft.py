@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.errors import InvariantError
+from kafkalite.metadata.changes import Change, UnknownChange
+from kafkalite.metadata.draft import MetadataDraft
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.protocol.messages.metadata_records import (
+    BeginTransactionRecord,
+    ClearElrRecord,
+    ControllerEndpoint,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    ProducerIdsRecord,
+    RegisterControllerRecord,
+    RemoveTopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    UnregisterControllerRecord,
+)
+from kafkalite.types import BrokerId, ControllerEpoch, Offset
+from tests.metadata.sample_changes import (
+    folded,
+    golden_changes,
+    image_of,
+    partition,
+    registration,
+    registration_change,
+    setting,
+    topic,
+    uuid,
+)
+
+TOPIC = ConfigResourceType.TOPIC
+
+
+def test_a_topic_is_there_by_name_and_by_id() -> None:
+    image = image_of(topic("t", 1), partition(1, 1, [2, 1]), partition(1, 0, [1, 2]))
+    t = image.topics["t"]
+    assert image.topics_by_id[uuid(1)] is t
+    assert [p.leader for p in t.partitions] == [1, 2]
+    assert t.partitions[1].directories == (uuid(102), uuid(101))
+
+
+def test_changing_one_topic_shares_the_others() -> None:
+    before = image_of(topic("t", 1), partition(1, 0, [1]), topic("u", 2), partition(2, 0, [1]))
+    change = folded(before, PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=-1))
+    after = change.image
+    assert after.topics["u"] is before.topics["u"]
+    assert after.brokers is before.brokers
+    assert after.topics["t"].partitions[0].leader == -1
+    assert before.topics["t"].partitions[0].leader == 1, "the image before is as it was"
+    assert after.topics_by_id[uuid(1)] is after.topics["t"]
+
+
+def test_partitions_can_be_added_to_a_topic() -> None:
+    before = image_of(topic("t", 1), partition(1, 0, [1]))
+    after = folded(before, partition(1, 1, [2])).image
+    assert [p.leader for p in after.topics["t"].partitions] == [1, 2]
+
+
+def test_deleting_takes_the_settings_along() -> None:
+    before = image_of(topic("t", 1), setting(TOPIC, "t", "retention.ms", "5"), topic("u", 2))
+    change = folded(before, RemoveTopicRecord(topic_id=uuid(1)))
+    assert list(change.image.topics) == ["u"]
+    assert list(change.image.topics_by_id) == [uuid(2)]
+    assert change.image.configs == {}
+    assert [t.name for t in change.delta.deleted] == ["t"]
+    assert change.delta.configs == (ConfigResource(TOPIC, "t"),)
+
+
+def test_deleting_and_making_again_within_one_fold() -> None:
+    before = image_of(topic("t", 1), partition(1, 0, [1]))
+    change = folded(
+        before, RemoveTopicRecord(topic_id=uuid(1)), topic("t", 2), partition(2, 0, [1])
+    )
+    assert change.image.topics["t"].id == uuid(2)
+    assert list(change.image.topics_by_id) == [uuid(2)]
+    assert [t.id for t in change.delta.deleted] == [uuid(1)]
+    assert [t.id for t in change.delta.created] == [uuid(2)]
+
+
+def test_making_and_deleting_within_one_fold_leaves_no_trace() -> None:
+    change = folded(
+        MetadataImage(),
+        topic("t", 1),
+        setting(TOPIC, "t", "retention.ms", "5"),
+        RemoveTopicRecord(topic_id=uuid(1)),
+    )
+    assert change.image.topics == change.image.topics_by_id == change.image.configs == {}
+    assert change.delta.deleted == change.delta.created == ()
+
+
+def test_settings_are_set_and_taken_back() -> None:
+    before = image_of(setting(TOPIC, "t", "a", "1"), setting(TOPIC, "t", "b", "2"))
+    after = folded(before, setting(TOPIC, "t", "a", None), setting(TOPIC, "t", "b", "3")).image
+    assert after.topic_config("t") == {"b": "3"}
+    assert before.topic_config("t") == {"a": "1", "b": "2"}
+    nothing = folded(after, setting(TOPIC, "t", "b", None), setting(TOPIC, "t", "c", None)).image
+    assert nothing.configs == {}
+
+
+def test_features_at_level_0_are_gone() -> None:
+    first = folded(MetadataImage(), FeatureLevelRecord(name="share.version", feature_level=2))
+    assert first.image.features == {"share.version": 2}
+    assert first.delta.features
+    same = folded(first.image, FeatureLevelRecord(name="share.version", feature_level=2))
+    assert not same.delta.features
+    gone = folded(first.image, FeatureLevelRecord(name="share.version", feature_level=0))
+    assert gone.image.features == {}
+    assert gone.delta.features
+    assert not folded(first.image).delta.features
+
+
+def test_brokers_are_fenced_and_unfenced_in_all_three_ways() -> None:
+    image = image_of(registration(1, fenced=True))
+    assert image.brokers[BrokerId(1)].fenced
+    steps: list[tuple[Change, bool]] = [
+        (UnfenceBrokerRecord(id=1, epoch=0), False),
+        (FenceBrokerRecord(id=1, epoch=0), True),
+        (registration_change(1, fenced=-1), False),
+        (registration_change(1, fenced=1), True),
+        (registration_change(1, fenced=0), True),
+    ]
+    for change, fenced in steps:
+        fold = folded(image, change)
+        image = fold.image
+        assert image.brokers[BrokerId(1)].fenced is fenced
+        assert fold.delta.brokers == (1,)
+
+
+def test_changes_of_a_registration() -> None:
+    image = image_of(
+        registration(1),
+        registration_change(1, in_controlled_shutdown=1, log_dirs=[uuid(7)]),
+        registration_change(1, fenced=0),
+    )
+    broker = image.brokers[BrokerId(1)]
+    assert broker.in_controlled_shutdown
+    assert not broker.active
+    assert broker.log_dirs == (uuid(7),)
+
+
+def test_brokers_and_controllers_leave() -> None:
+    image = image_of(
+        registration(1),
+        RegisterControllerRecord(
+            controller_id=1,
+            incarnation_id=uuid(9),
+            end_points=[ControllerEndpoint(name="CONTROLLER", host="h", port=1)],
+        ),
+    )
+    assert image.controllers[BrokerId(1)].endpoints[0].name == "CONTROLLER"
+    after = folded(
+        image,
+        UnregisterBrokerRecord(broker_id=1, broker_epoch=0),
+        UnregisterControllerRecord(controller_id=1),
+    ).image
+    assert after.brokers == after.controllers == {}
+
+
+def test_eligible_leader_replicas_are_cleared_for_one_topic_or_all() -> None:
+    elr = {"eligible_leader_replicas": [2], "last_known_elr": [2]}
+    image = image_of(
+        topic("t", 1),
+        partition(1, 0, [1], **elr),
+        partition(1, 1, [1]),
+        topic("u", 2),
+        partition(2, 0, [1], **elr),
+        topic("gone", 3),
+    )
+    one = folded(image, ClearElrRecord(topic_name="t")).image
+    assert one.topics["t"].partitions[0].eligible_leader_replicas == ()
+    assert one.topics["t"].partitions[1] == image.topics["t"].partitions[1]
+    assert one.topics["u"] is image.topics["u"]
+    every = folded(
+        image,
+        RemoveTopicRecord(topic_id=uuid(3)),
+        topic("new", 4),
+        partition(4, 0, [1], **elr),
+        ClearElrRecord(topic_name="new"),
+        ClearElrRecord(),
+    ).image
+    assert all(p.last_known_elr == () for t in every.topics.values() for p in t.partitions), every
+
+
+def test_position_and_cluster_are_given_at_the_end() -> None:
+    draft = MetadataDraft(MetadataImage())
+    draft.apply(ProducerIdsRecord(next_producer_id=3000))
+    image = draft.finish(
+        end_offset=Offset(9),
+        epoch=ControllerEpoch(4),
+        controller_id=BrokerId(2),
+        cluster_id="abc",
+    ).image
+    assert (image.end_offset, image.epoch, image.controller_id) == (9, 4, 2)
+    assert (image.cluster_id, image.next_producer_id) == ("abc", 3000)
+
+
+def test_what_is_not_acted_on_is_passed_by() -> None:
+    change = folded(
+        image_of(topic("t", 1)), NoOpRecord(), BeginTransactionRecord(), UnknownChange(99, 0, b"")
+    )
+    assert change.delta == folded(image_of()).delta
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (topic("t", 2), "creates topic t, which exists"),
+        (partition(9, 0, [1]), "names topic id"),
+        (RemoveTopicRecord(topic_id=uuid(9)), "names topic id"),
+        (PartitionChangeRecord(partition_id=5, topic_id=uuid(1)), "partition 5, which is missing"),
+        (ClearElrRecord(topic_name="u"), "names topic u"),
+        (FenceBrokerRecord(id=1, epoch=7), "names broker 1 at epoch 7"),
+        (UnregisterBrokerRecord(broker_id=2, broker_epoch=0), "names broker 2"),
+        (partition(1, 2, [1]), "have gaps"),
+    ],
+)
+def test_contradictions_are_a_broken_log(change: Change, words: str) -> None:
+    base = image_of(topic("t", 1), partition(1, 0, [1]), registration(1))
+    with pytest.raises(InvariantError, match=words):
+        folded(base, change)
+
+
+def test_a_deleted_topic_is_not_there_for_the_same_fold() -> None:
+    base = image_of(topic("t", 1), partition(1, 0, [1]))
+    with pytest.raises(InvariantError):
+        folded(base, RemoveTopicRecord(topic_id=uuid(1)), partition(1, 1, [1]))
+
+
+def test_the_real_log_folds_into_what_it_was() -> None:
+    """The facts are in its dump: 20 topics, and a broker that was shut down."""
+    image = image_of(*golden_changes())
+    assert image.features == {
+        "metadata.version": 33,
+        "eligible.leader.replicas.version": 1,
+        "group.version": 1,
+        "share.version": 2,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
+    assert len(image.topics) == 20
+    assert image.topics_by_id.keys() == {t.id for t in image.topics.values()}
+    assert image.topic_config("truncated") == {
+        "file.delete.delay.ms": "100",
+        "index.interval.bytes": "256",
+        "internal.segment.bytes": "16384",
+    }
+    broker = image.brokers[BrokerId(1)]
+    assert broker.fenced
+    assert broker.in_controlled_shutdown
+    assert (broker.endpoints[0].port, broker.epoch) == (19292, 14)
+    plain = image.partition("plain", 0)
+    assert plain is not None
+    assert (plain.leader, plain.leader_epoch, plain.isr) == (-1, 1, ())
+    assert plain.eligible_leader_replicas == (1,)
+    assert image.controllers[BrokerId(1)].features["kraft.version"].max == 1
+    assert image.next_producer_id == 1000

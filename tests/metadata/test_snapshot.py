@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from kafkalite.metadata.changes import decode_change, encode_change
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.snapshot import changes_of
+from tests.metadata.sample_changes import golden_changes, image_of
+
+
+def test_an_image_comes_back_from_its_changes() -> None:
+    image = image_of(*golden_changes())
+    again = image_of(*changes_of(image))
+    assert again == image
+    assert list(again.topics) == list(image.topics)
+
+
+def test_its_changes_survive_their_bytes() -> None:
+    image = image_of(*golden_changes())
+    assert image_of(*(decode_change(encode_change(c)) for c in changes_of(image))) == image
+
+
+def test_an_empty_image_has_none() -> None:
+    assert list(changes_of(MetadataImage())) == []
