@@ -46,6 +46,7 @@ record_lists = st.lists(
 )
 gaps = st.lists(st.integers(1, 2**28), min_size=6, max_size=6)
 codecs = st.sampled_from(Compression)
+compressing = st.sampled_from([codec for codec in Compression if codec])
 
 
 def placed(records: Sequence[Record], base: Offset, steps: Sequence[int]) -> list[Record]:
@@ -217,7 +218,7 @@ def test_compression_is_undone(data: bytes, codec: Compression) -> None:
 
 
 @settings(max_examples=300)
-@given(st.binary(max_size=300), codecs, st.integers(0, 1000))
+@given(st.binary(max_size=300), compressing, st.integers(0, 1000))
 def test_no_bytes_crash_a_decompressor(data: bytes, codec: Compression, limit: int) -> None:
     with contextlib.suppress(CorruptRecordError):
         assert len(decompress(codec, data, limit)) <= limit
@@ -226,7 +227,7 @@ def test_no_bytes_crash_a_decompressor(data: bytes, codec: Compression, limit: i
 @settings(max_examples=300)
 @given(
     st.binary(max_size=30).map(lambda part: part * 300),
-    codecs,
+    compressing,
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=3),
     st.integers(0, 10**6),
 )

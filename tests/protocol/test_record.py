@@ -321,7 +321,7 @@ def test_unassigned_codec_is_refused() -> None:
         read_payload(GOOD, attributes=5)
 
 
-@pytest.mark.parametrize("compression", Compression)
+@pytest.mark.parametrize("compression", [codec for codec in Compression if codec])
 def test_limit_bounds_what_is_decompressed(compression: Compression) -> None:
     batch = build_batch([Record(None, b"x" * 1000)], compression=compression)
     with pytest.raises(DecompressedTooLargeError):

@@ -40,6 +40,11 @@ _LZ4_INDEPENDENT_BLOCKS = 0x20
 _LZ4_FLAGS_POSITION = 4
 
 _ZSTD_LEVEL = 3
+_ZSTD_LEAST_FRAME = 6
+_ZSTD_SKIPPABLE_MAGIC = b"\x2a\x4d\x18"
+"""Of a frame that holds nothing for the reader; the byte before it is 0x50 to 0x5F."""
+_ZSTD_CHECKSUM_FLAG = 0x04
+_ZSTD_RLE_BLOCK = 1
 _GZIP_LEVEL = -1
 _GZIP_WINDOW = 31
 """zlib's number for: 32 KiB window, gzip header and trailer."""
@@ -89,16 +94,14 @@ def compress(codec: Compression, data: Buffer, level: int | None = None) -> Buff
 
 
 def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Buffer:
-    """What `data` holds, at most `limit_bytes`; for NONE `data` itself.
+    """What `data` holds, at most `limit_bytes`; for NONE `data` itself, of any size, as in Kafka.
 
     `DecompressedTooLargeError` past the limit, `DecompressionError` for bytes that are not the
-    codec's: both are `CorruptRecordError`. A zstd stream that just ends early gives what came
-    before; whoever reads records from it finds that they end early too.
+    codec's or end early: both are `CorruptRecordError`. The real Kafka decides which bytes those
+    are; but of an lz4 frame that has a content checksum it never looks at that, and here it counts.
     """
     match codec:
         case Compression.NONE:
-            if len(data) > limit_bytes:
-                raise DecompressedTooLargeError(limit_bytes)
             return data
         case Compression.GZIP:
             return _decompress_gzip(data, limit_bytes)
@@ -129,6 +132,8 @@ def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytearray:
         try:
             out += member.decompress(rest, limit_bytes - len(out) + 1)
         except zlib.error as error:
+            if rest is not data:
+                return out  # Java takes what is no further member for padding.
             raise DecompressionError(f"gzip: {error}") from error
         if len(out) > limit_bytes:
             raise DecompressedTooLargeError(limit_bytes)
@@ -157,14 +162,13 @@ def _decompress_snappy(data: Buffer, limit_bytes: int) -> Buffer:
     out = bytearray()
     view = memoryview(data)
     position, end = 0, len(view)
-    while position < end:
+    # Java passes over the last bytes when they are too few for a length.
+    while end - position >= _CHUNK_LENGTH.size:
         if view[position : position + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
             position += len(_XERIAL_HEADER)
             if position > end:
                 raise DecompressionError("snappy: the header ends early")
             continue
-        if end - position < _CHUNK_LENGTH.size:
-            raise DecompressionError("snappy: a block's length ends early")
         (size,) = _CHUNK_LENGTH.unpack_from(view, position)
         position += _CHUNK_LENGTH.size
         if not 0 <= size <= end - position:
@@ -246,6 +250,37 @@ def _decompress_zstd(data: Buffer, limit_bytes: int) -> bytearray:
             out += block
             if len(out) > limit_bytes:
                 raise DecompressedTooLargeError(limit_bytes)
+        if not _ends_with_a_frame(memoryview(data)):
+            raise DecompressionError("zstd: the frame ends early")
     except zstandard.ZstdError as error:
         raise DecompressionError(f"zstd: {error}") from error
     return out
+
+
+def _ends_with_a_frame(data: memoryview) -> bool:
+    """Whether the last zstd frame is whole, which the library does not tell.
+
+    Walks over the blocks (RFC 8878, 3.1.1), which were decompressed: three bytes of header, whose
+    first bit says that it is the last and the next two its type, then its content; after the last
+    block a checksum, if the frame has one.
+    """
+    import zstandard
+
+    position, end = 0, len(data)
+    while position < end:
+        if end - position < _ZSTD_LEAST_FRAME:
+            return False
+        if data[position + 1 : position + 4] == _ZSTD_SKIPPABLE_MAGIC:
+            position += 8 + int.from_bytes(data[position + 4 : position + 8], "little")
+            continue
+        has_checksum = data[position + 4] & _ZSTD_CHECKSUM_FLAG
+        position += zstandard.frame_header_size(data[position:])
+        is_last = 0
+        while not is_last and position < end:
+            block = int.from_bytes(data[position : position + 3], "little")
+            is_last = block & 1
+            position += 3 + (1 if (block >> 1) & 3 == _ZSTD_RLE_BLOCK else block >> 3)
+        if not is_last:
+            return False
+        position += 4 if has_checksum else 0
+    return position == end
