@@ -10,7 +10,7 @@ before the call returns, so callers must be ready for that. What happens in the 
 
 Two homes: `stores/memory.py` (N brokers of one event loop, persisted as Kafka's
 `__cluster_metadata` log) and `stores/zookeeper.py` (Kafka's own znodes). Both pass
-`tests/stores/contract.py`. See docs/decisions/0007-metadata-store.md.
+`tests/metadata/test_store.py`. See docs/decisions/0007-metadata-store.md.
 """
 
 from __future__ import annotations

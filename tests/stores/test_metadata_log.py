@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+import struct
+
+import pytest
+
+from kafkalite.controller.features import FINALIZED
+from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.log.files import Files
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.metadata.changes import Change, encode_change
+from kafkalite.metadata.snapshot import changes_of
+from kafkalite.protocol.messages.control_records import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from kafkalite.protocol.messages.metadata_records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    NoOpRecord,
+    ProducerIdsRecord,
+)
+from kafkalite.protocol.records.batch import iter_headers
+from kafkalite.protocol.records.control import read_kraft_control_record
+from kafkalite.protocol.records.record import Record, build_batch, read_records
+from kafkalite.stores.metadata_log import FOLDER, MetadataLog
+from kafkalite.types import BrokerId, Offset, TimestampMs, parse_uuid
+from tests.metadata.sample_changes import (
+    GOLDEN_LOG,
+    dumped_records,
+    golden_changes,
+    image_of,
+    partition,
+    topic,
+)
+
+NOW = TimestampMs(1_700_000_000_000)
+LOG = f"{FOLDER}/00000000000000000000.log"
+CHECKPOINT = f"{FOLDER}/00000000000000000000-0000000000.checkpoint"
+LEVELS = [FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()]
+DIRECTORY = parse_uuid("1x9SQgBzT5uQ75Ea6Jv__Q")
+
+
+def open_log(files: Files, *, clean: bool = False) -> MetadataLog:
+    return MetadataLog.open(
+        files,
+        node_id=BrokerId(1),
+        directory_id=DIRECTORY,
+        now=NOW,
+        clean=clean,
+        formatted_with=LEVELS,
+    )
+
+
+def content(files: Files, path: str) -> bytes:
+    file = files.open_read(path)
+    return file.read(0, file.size)
+
+
+def records_in(data: bytes) -> list[object]:
+    """Control records as messages, the others as their values."""
+    found: list[object] = []
+    for position, header in iter_headers(data):
+        for record in read_records(data, position, header):
+            found.append(read_kraft_control_record(record) if header.is_control else record.value)
+    return found
+
+
+def golden_folder() -> MemoryFiles:
+    """The folder that the real Kafka left."""
+    files = MemoryFiles()
+    files.make_folder(FOLDER)
+    for path in GOLDEN_LOG.parent.iterdir():
+        files.replace(f"{FOLDER}/{path.name}", path.read_bytes())
+    return files
+
+
+def test_a_new_folder_begins_as_kafkas_does() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    assert log.image.topics == log.image.features == {}
+    assert log.begin_epoch(NOW) == 1
+    assert set(files.list(FOLDER)) <= {path.name for path in GOLDEN_LOG.parent.iterdir()}
+    ours, golden = records_in(content(files, LOG)), records_in(GOLDEN_LOG.read_bytes())
+    assert ours[:2] == golden[:2]
+    voters = ours[2]
+    assert isinstance(voters, VotersRecord)
+    assert voters.voters[0].voter_directory_id == DIRECTORY
+    assert [bytes(v) for v in ours[3:] if isinstance(v, memoryview | bytes)] == [
+        encode_change(c)
+        for c in (
+            BeginTransactionRecord(name="Bootstrap records"),
+            *LEVELS,
+            EndTransactionRecord(),
+        )
+    ]
+    assert (
+        content(files, f"{FOLDER}/quorum-state")
+        == (GOLDEN_LOG.parent / "quorum-state").read_bytes()
+    )
+    assert (
+        content(files, f"{FOLDER}/partition.metadata")
+        == (GOLDEN_LOG.parent / "partition.metadata").read_bytes()
+    )
+    assert log.image.features == FINALIZED
+
+
+def test_the_checkpoint_of_a_new_folder_has_the_records_of_kafkas() -> None:
+    files = MemoryFiles()
+    open_log(files)
+    ours = records_in(content(files, CHECKPOINT))
+    golden = records_in((GOLDEN_LOG.parent / CHECKPOINT.rpartition("/")[2]).read_bytes())
+    kinds = [SnapshotHeaderRecord, KRaftVersionRecord, VotersRecord]
+    assert [type(r) for r in ours[:3]] == [type(r) for r in golden[:3]] == kinds
+    assert ours[-1] == golden[-1] == SnapshotFooterRecord()
+    assert ours[3:-1] == [encode_change(level) for level in LEVELS]
+    assert set(map(bytes, ours[3:-1])) <= {bytes(v) for v in golden[3:-1]}  # type: ignore[call-overload]  # values are bytes.
+
+
+def test_the_real_folder_opens_and_goes_on() -> None:
+    files = golden_folder()
+    log = open_log(files, clean=True)
+    assert log.image.topics == image_of(*golden_changes()).topics
+    assert (log.epoch, log.end_offset) == (1, 194)
+    assert log.begin_epoch(NOW) == 2
+    assert log.append([NoOpRecord()], NOW) == 196
+    leader_change, _ = records_in(content(files, LOG))[-2:]
+    assert leader_change == records_in(GOLDEN_LOG.read_bytes())[0]
+    state = json.loads(content(files, f"{FOLDER}/quorum-state"))
+    assert state["leaderEpoch"] == 2
+    assert content(files, f"{FOLDER}/leader-epoch-checkpoint").split() == b"0 2 1 0 2 194".split()
+    assert open_log(files).image.topics == log.image.topics
+
+
+def test_a_folder_that_kafka_formatted_and_never_started() -> None:
+    files = MemoryFiles()
+    files.make_folder(FOLDER)
+    golden = GOLDEN_LOG.parent / CHECKPOINT.rpartition("/")[2]
+    files.replace(CHECKPOINT, golden.read_bytes())
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    expected = {
+        record["data"]["name"]: record["data"]["featureLevel"]
+        for record in dumped_records().values()
+        if record["type"] == "FEATURE_LEVEL_RECORD"
+    }
+    assert log.image.features == expected
+    assert open_log(files).image.features == expected
+
+
+def test_changes_are_there_again() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    changes = [topic("t", 1), partition(1, 0, [1]), ProducerIdsRecord(next_producer_id=1000)]
+    end = log.append(changes, NOW)
+    again = open_log(files)
+    assert again.end_offset == end
+    assert again.image.next_producer_id == 1000
+    assert again.image.topics == image_of(*changes).topics
+    assert again.begin_epoch(NOW) == 2
+
+
+def test_a_commit_torn_by_a_crash_was_never_there() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("t", 1)], NOW)
+    whole = len(content(files, LOG))
+    log.append([topic("u", 2), topic("v", 3)], NOW)
+    size = len(content(files, LOG))
+    for cut in range(whole, size):
+        torn = MemoryFiles()
+        torn.make_folder(FOLDER)
+        for name in files.list(FOLDER):
+            torn.replace(f"{FOLDER}/{name}", content(files, f"{FOLDER}/{name}"))
+        torn.open(LOG).truncate(cut)
+        assert list(open_log(torn).image.topics) == ["t"]
+
+
+def test_a_transaction_without_end_is_dropped_and_ended() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("t", 1), BeginTransactionRecord(name="x"), topic("u", 2)], NOW)
+    log.append([topic("v", 3)], NOW)
+    again = open_log(files)
+    assert list(again.image.topics) == ["t"]
+    again.begin_epoch(NOW)
+    assert again.append([topic("w", 4)], NOW) == again.end_offset
+    assert list(open_log(files).image.topics) == ["t", "w"]
+
+
+def test_transactions_that_end() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    begin = BeginTransactionRecord()
+    log.append([begin, topic("t", 1)], NOW)
+    log.append([topic("u", 2), EndTransactionRecord(), begin, topic("v", 3)], NOW)
+    log.append([AbortTransactionRecord(), topic("w", 4)], NOW)
+    assert list(open_log(files).image.topics) == ["t", "u", "w"]
+
+
+def snapshot(changes: list[Change]) -> bytes:
+    records = [Record(None, encode_change(change), timestamp=NOW) for change in changes]
+    return bytes(build_batch(records, base_offset=Offset(0)))
+
+
+def test_a_snapshot_stands_for_the_log_before_it() -> None:
+    files = golden_folder()
+    image = image_of(*golden_changes())
+    more = [*changes_of(image), topic("only-in-the-snapshot", 77)]
+    files.replace(f"{FOLDER}/{194:020}-{1:010}.checkpoint", snapshot(more))
+    log = open_log(files, clean=True)
+    assert list(log.image.topics) == [*image.topics, "only-in-the-snapshot"]
+    log.begin_epoch(NOW)
+    log.append([topic("after", 78)], NOW)
+    assert list(open_log(files).image.topics)[-1] == "after"
+
+
+def test_a_log_whose_beginning_is_gone_needs_a_snapshot() -> None:
+    files = MemoryFiles()
+    files.make_folder(FOLDER)
+    batch = build_batch([Record(None, encode_change(NoOpRecord()))], base_offset=Offset(50))
+    files.replace(f"{FOLDER}/{50:020}.log", bytes(batch))
+    with pytest.raises(InvariantError, match="begins at offset 50, and has no snapshot"):
+        open_log(files)
+
+
+def test_a_batch_whose_bytes_have_changed_is_never_served() -> None:
+    files = golden_folder()
+    file = files.open(LOG)
+    file.write_at(400, struct.pack(">q", 0))
+    with pytest.raises(CorruptRecordError, match="bad CRC"):
+        open_log(files, clean=True)
+
+
+@pytest.mark.parametrize("state", [b"", b"[]", b"{}", b'{"leaderEpoch":"2"}', b"\xff"])
+def test_a_quorum_state_that_is_none(state: bytes) -> None:
+    files = golden_folder()
+    files.replace(f"{FOLDER}/quorum-state", state)
+    with pytest.raises(CorruptRecordError):
+        open_log(files)
+
+
+def test_closing_makes_it_durable() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("t", 1)], NOW)
+    log.close()
+    files.crash()
+    assert list(open_log(files).image.topics) == ["t"]
