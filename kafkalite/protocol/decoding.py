@@ -157,7 +157,7 @@ class _Writer:
             name = f"{target}.{field.name}"
             if self.version not in field.versions:
                 self.line(f"{name} = {self.default(field)}")
-            elif self.version in field.tagged and self.flexible:
+            elif self.version in field.tagged:
                 self.line(f"{name} = {self.default(field)}")
                 tagged.append(field)
             else:

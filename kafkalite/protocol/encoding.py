@@ -89,7 +89,7 @@ class _Writer:
             if self.version not in field.versions:
                 if not field.ignorable:
                     absent.append(field)
-            elif self.version in field.tagged and self.flexible:
+            elif self.version in field.tagged:
                 tagged.append(field)
             else:
                 self.field(f"{source}.{field.name}", field)

@@ -86,6 +86,18 @@ def test_declarations_are_sound() -> None:
             assert fresh == default_of(field), (struct, field)
 
 
+def test_only_flexible_versions_have_tagged_fields() -> None:
+    def check(struct: type[Struct], version: int, *, flexible: bool) -> None:
+        for field in schema_of(struct).fields:
+            assert flexible or version not in field.tagged, (struct, field, version)
+            inner = field.kind.element or field.kind
+            if inner.struct is not None and version in field.versions:
+                check(inner.struct, version, flexible=flexible)
+
+    for cls, version in VERSIONS:
+        check(cls, version, flexible=version in schema_of(cls).flexible)
+
+
 def test_annotations_say_what_may_be_null() -> None:
     for struct in all_structs():
         annotations = struct.__annotations__

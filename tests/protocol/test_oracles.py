@@ -1,4 +1,4 @@
-"""Equality with two implementations that others made, kio and kafka-python 3, over generated values.
+"""Equality with two implementations that others made, kio and kafka-python, over made-up values.
 
 Each reads what we encode and writes it again: the bytes must come back. The values that they read
 must be ours too, else two faults of one kind (two fields swapped on both ways) would cancel out.
@@ -120,7 +120,7 @@ def assert_equal(ours: Any, theirs: Any, version: int, path: str) -> None:
             return
         for field in schema_of(type(ours)).fields:
             if field.name.endswith("authorized_operations"):
-                continue  # kafka-python makes a set of its bits; the bytes are compared all the same.
+                continue  # a set of bits to kafka-python; the bytes are compared all the same.
             if version in field.versions and hasattr(theirs, field.name):
                 name = f"{path}.{field.name}"
                 assert_equal(getattr(ours, field.name), getattr(theirs, field.name), version, name)
