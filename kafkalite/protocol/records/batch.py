@@ -199,16 +199,16 @@ def _crc32c() -> Callable[[memoryview], int]:
 
 def compute_crc(buffer: Buffer, position: int, size_bytes: int) -> int:
     """CRC-32C of the batch of `size_bytes` (whole) at `position`, without a copy."""
-    with memoryview(buffer) as view:
-        return _crc32c()(view[position + _ATTRIBUTES_POSITION : position + size_bytes])
+    view = memoryview(buffer)[position + _ATTRIBUTES_POSITION : position + size_bytes]
+    return _crc32c()(view)
 
 
 def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     """Whether the batch at `position` has the CRC that its header claims; False if not whole."""
-    size = header.size_bytes
-    if len(buffer) - position < size:
+    end = position + LOG_OVERHEAD + header.batch_length
+    if end > len(buffer):
         return False
-    return compute_crc(buffer, position, size) == header.crc
+    return _crc32c()(memoryview(buffer)[position + _ATTRIBUTES_POSITION : end]) == header.crc
 
 
 def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0) -> None:

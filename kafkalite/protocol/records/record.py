@@ -59,6 +59,7 @@ NEXT_OFFSET = Offset(-1)
 
 _FIRST_OFFSET = Offset(0)
 _MAX_INT = 2**31 - 1
+_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _ONE_BYTE = tuple(bytes((byte,)) for byte in range(0x80))
 
 
@@ -114,37 +115,41 @@ def read_records(
 def _read_record(
     data: memoryview, at: int, header: BatchHeader, append_time: TimestampMs | None
 ) -> tuple[Record, int]:
-    """The record at `at`, and where it ends. `IndexError` where the data does."""
+    """The record at `at`, and where it ends. `IndexError` where the data does.
+
+    Varints of one byte are read in place: most are, and a call costs more than they do.
+    """
     length, at = _read_varint(data, at)
     end = at + length
     if length < 0 or end > len(data):
         raise CorruptRecordError(f"a record of {length} bytes where {len(data) - at} are left")
-    timestamp_delta, at = _read_varlong(data, at + 1)
-    offset_delta, at = _read_varint(data, at)
+    byte = data[at + 1]
+    if byte < 0x80:
+        timestamp, at = (byte >> 1) ^ -(byte & 1), at + 2
+    else:
+        timestamp, at = _read_long_varint(data, at + 1, 10, 0xFFFFFFFFFFFFFFFF)
+    byte = data[at]
+    if byte < 0x80:
+        offset, at = (byte >> 1) ^ -(byte & 1), at + 1
+    else:
+        offset, at = _read_long_varint(data, at, 5, 0xFFFFFFFF)
     key, at = _read_bytes(data, at, end)
     value, at = _read_bytes(data, at, end)
-    count = data[at]
-    if count:
+    headers: tuple[Header, ...] = ()
+    if data[at]:
         headers, at = _read_headers(data, at, end)
     else:
-        headers, at = (), at + 1
+        at += 1
     if at != end:
         raise CorruptRecordError(
             f"a record of {length} bytes whose fields take {length + at - end}"
         )
-    timestamp = (
-        _wrap_long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
-    )
-    return (
-        Record(
-            None if key is None else bytes(key),
-            value,
-            headers,
-            TimestampMs(timestamp),
-            Offset(_wrap_long(header.base_offset + offset_delta)),
-        ),
-        at,
-    )
+    offset += header.base_offset
+    timestamp = timestamp + header.base_timestamp if append_time is None else append_time
+    if not (_MIN_LONG <= timestamp <= _MAX_LONG and _MIN_LONG <= offset <= _MAX_LONG):
+        timestamp, offset = _wrap_long(timestamp), _wrap_long(offset)
+    kept_key = None if key is None else bytes(key)
+    return Record._make((kept_key, value, headers, timestamp, offset)), at
 
 
 def _read_headers(data: memoryview, at: int, end: int) -> tuple[tuple[Header, ...], int]:
@@ -165,7 +170,11 @@ def _read_headers(data: memoryview, at: int, end: int) -> tuple[tuple[Header, ..
 
 def _read_bytes(data: memoryview, at: int, end: int) -> tuple[memoryview | None, int]:
     """A length and so many bytes, which must not pass `end`; None for a negative length."""
-    length, at = _read_varint(data, at)
+    byte = data[at]
+    if byte < 0x80:
+        length, at = (byte >> 1) ^ -(byte & 1), at + 1
+    else:
+        length, at = _read_long_varint(data, at, 5, 0xFFFFFFFF)
     if length < 0:
         return None, at
     stop = at + length
@@ -182,17 +191,16 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
     return _read_long_varint(data, at, 5, 0xFFFFFFFF)
 
 
-def _read_varlong(data: memoryview, at: int) -> tuple[int, int]:
-    """The same with at most 10 bytes and 64 bits."""
-    byte = data[at]
-    if byte < 0x80:
-        return (byte >> 1) ^ -(byte & 1), at + 1
-    return _read_long_varint(data, at, 10, 0xFFFFFFFFFFFFFFFF)
-
-
 def _read_long_varint(data: memoryview, at: int, max_bytes: int, mask: int) -> tuple[int, int]:
-    raw = shift = 0
-    for position in range(at, at + max_bytes):
+    """The same with other limits: a varlong has at most 10 bytes and 64 bits."""
+    raw = data[at] & 0x7F
+    byte = data[at + 1]
+    if byte < 0x80:
+        raw |= byte << 7
+        return (raw >> 1) ^ -(raw & 1), at + 2
+    raw |= (byte & 0x7F) << 7
+    shift = 14
+    for position in range(at + 2, at + max_bytes):
         byte = data[position]
         raw |= (byte & 0x7F) << shift
         if byte < 0x80:
@@ -204,9 +212,7 @@ def _read_long_varint(data: memoryview, at: int, max_bytes: int, mask: int) -> t
 
 def _wrap_long(value: int) -> int:
     """The sum as Java's 64 bits hold it."""
-    if -(2**63) <= value < 2**63:
-        return value
-    return (value + 2**63) % 2**64 - 2**63
+    return (value - _MIN_LONG) % 2**64 + _MIN_LONG
 
 
 def build_batch(
