@@ -2,17 +2,19 @@
 
 The generated function reads `buf` from `pos` to its end and returns the message and the position
 after it. Consecutive fixed-size fields, and the length or count that follows them, come out of one
-`unpack_from`. Structs are inlined where they stand. MetadataRequest v9 comes out as
+`unpack_from`. Structs are inlined where they stand. Of HeartbeatRequest v4 it writes
 
-    m0 = new(C1)
-    (n1,) = u2(buf, pos); pos += 1
-    if n1 > 127: n1, pos = varint_tail(buf, pos, n1)
-    if n1 == 0: m0.topics = None
-    else:
-        n1 -= 1
-        if n1 * 2 > end - pos or n1 > limit: raise bad_length(...)
-        m0.topics = a3 = []
-        for _ in range(n1): ...
+    m = new(C_1)
+    n2 = buf[pos]; pos += 1
+    if n2 > 127: n2, pos = varint_tail(buf, pos, n2)
+    if n2:
+        n2 -= 1
+        stop = pos + n2
+        if stop > end: raise bad_length('HeartbeatRequest.group_id', n2, end - pos)
+        m.group_id = buf[pos:stop].decode("utf-8", "replace"); pos = stop
+    else: raise bad_null('HeartbeatRequest.group_id')
+    m.generation_id, n3 = u_iB(buf, pos); pos += 5
+    ...
 
 Reading past the end raises `struct.error` or `IndexError`, which `codec` turns into
 `ProtocolError`; slices would not, so each length is checked first. Schemas do not recurse, so
@@ -31,7 +33,6 @@ from kafkalite.protocol.schema import (
     Kind,
     RawTaggedField,
     Struct,
-    default_of,
     schema_of,
 )
 
@@ -170,10 +171,7 @@ class _Writer:
         """An expression for the field's default."""
         if field.makes_default:
             return "[]" if field.kind.struct is None else f"{self.bind('C_', field.kind.struct)}()"
-        value = default_of(field)
-        if value is None or isinstance(value, (bool, int, str, bytes)):
-            return repr(value)
-        return self.bind("d_", value)
+        return repr(field.default)
 
     def field(self, target: str, field: Field, label: str) -> None:
         """Read one untagged field, or the value of a tagged one."""

@@ -89,6 +89,12 @@ class Tagged(Struct):
     text_of_old: str = string("0+", flexible="none")
 
 
+class Newer(Struct):
+    point: Point = struct_field(Point, "1+")
+    points: list[Point] = array(Point, "1+")
+    nothing: Point | None = struct_field(Point, "1+", nullable="1+", default=None)
+
+
 class Nothing(Struct):
     pass
 
@@ -263,6 +269,8 @@ def test_structs_in_structs() -> None:
 def test_fields_that_the_version_lacks_have_their_defaults() -> None:
     assert read(Point, b"\x05") == Point(x=5, y=7)
     assert read(Point, b"\x05\x06", 1) == Point(x=5, y=6)
+    made = read(Newer, b"")
+    assert made == Newer(point=Point(), points=[], nothing=None)
     made = read(Tagged, b"\x00\x00\x00", 8, flexible=True)
     assert made == Tagged(rate=0.5)
 
