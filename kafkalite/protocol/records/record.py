@@ -42,6 +42,7 @@ from kafkalite.protocol.records.compression import (
     compress,
     decompress,
 )
+from kafkalite.protocol.records.varints import VARLONG_BYTES, encode_varint, read_varint
 from kafkalite.types import (
     NO_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
@@ -60,7 +61,6 @@ NEXT_OFFSET = Offset(-1)
 _FIRST_OFFSET = Offset(0)
 _MAX_INT = 2**31 - 1
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
-_ONE_BYTE = tuple(bytes((byte,)) for byte in range(0x80))
 
 
 class Header(NamedTuple):
@@ -119,7 +119,7 @@ def _read_record(
 
     Varints of one byte are read in place: most are, and a call costs more than they do.
     """
-    length, at = _read_varint(data, at)
+    length, at = read_varint(data, at)
     end = at + length
     if length < 0 or end > len(data):
         raise CorruptRecordError(f"a record of {length} bytes where {len(data) - at} are left")
@@ -127,12 +127,12 @@ def _read_record(
     if byte < 0x80:
         timestamp, at = (byte >> 1) ^ -(byte & 1), at + 2
     else:
-        timestamp, at = _read_long_varint(data, at + 1, 10, 0xFFFFFFFFFFFFFFFF)
+        timestamp, at = read_varint(data, at + 1, VARLONG_BYTES)
     byte = data[at]
     if byte < 0x80:
         offset, at = (byte >> 1) ^ -(byte & 1), at + 1
     else:
-        offset, at = _read_long_varint(data, at, 5, 0xFFFFFFFF)
+        offset, at = read_varint(data, at)
     key, at = _read_bytes(data, at, end)
     value, at = _read_bytes(data, at, end)
     headers: tuple[Header, ...] = ()
@@ -153,7 +153,7 @@ def _read_record(
 
 
 def _read_headers(data: memoryview, at: int, end: int) -> tuple[tuple[Header, ...], int]:
-    count, at = _read_varint(data, at)
+    count, at = read_varint(data, at)
     if not 0 <= count <= end - at:
         raise CorruptRecordError(f"{count} record headers in {end - at} bytes")
     headers = []
@@ -174,40 +174,13 @@ def _read_bytes(data: memoryview, at: int, end: int) -> tuple[memoryview | None,
     if byte < 0x80:
         length, at = (byte >> 1) ^ -(byte & 1), at + 1
     else:
-        length, at = _read_long_varint(data, at, 5, 0xFFFFFFFF)
+        length, at = read_varint(data, at)
     if length < 0:
         return None, at
     stop = at + length
     if stop > end:
         raise CorruptRecordError(f"a field of {length} bytes where {end - at} are left")
     return data[at:stop], stop
-
-
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    """A zigzag number of at most 5 bytes and where it ends. Bits past the 32nd are dropped."""
-    byte = data[at]
-    if byte < 0x80:
-        return (byte >> 1) ^ -(byte & 1), at + 1
-    return _read_long_varint(data, at, 5, 0xFFFFFFFF)
-
-
-def _read_long_varint(data: memoryview, at: int, max_bytes: int, mask: int) -> tuple[int, int]:
-    """The same with other limits: a varlong has at most 10 bytes and 64 bits."""
-    raw = data[at] & 0x7F
-    byte = data[at + 1]
-    if byte < 0x80:
-        raw |= byte << 7
-        return (raw >> 1) ^ -(raw & 1), at + 2
-    raw |= (byte & 0x7F) << 7
-    shift = 14
-    for position in range(at + 2, at + max_bytes):
-        byte = data[position]
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            raw &= mask
-            return (raw >> 1) ^ -(raw & 1), position + 1
-        shift += 7
-    raise CorruptRecordError(f"a varint of more than {max_bytes} bytes")
 
 
 def _wrap_long(value: int) -> int:
@@ -252,7 +225,7 @@ def build_batch(
         if base_timestamp is None:
             base_timestamp = record.timestamp
         body = _encode_record(record, record.timestamp - base_timestamp, offset - base_offset)
-        batch += _encode_varint(len(body))
+        batch += encode_varint(len(body))
         batch += body
         latest = max(latest, record.timestamp)
         previous, count = offset, count + 1
@@ -292,12 +265,12 @@ def build_batch(
 def _encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
     parts: list[Buffer] = [
         b"\x00",
-        _encode_varint(_wrap_long(timestamp_delta)),
-        _encode_varint(offset_delta),
+        encode_varint(_wrap_long(timestamp_delta)),
+        encode_varint(offset_delta),
     ]
     _append_bytes(parts, record.key)
     _append_bytes(parts, record.value)
-    parts.append(_encode_varint(len(record.headers)))
+    parts.append(encode_varint(len(record.headers)))
     for key, value in record.headers:
         _append_bytes(parts, key.encode("utf-8", "surrogateescape"))
         _append_bytes(parts, value)
@@ -308,18 +281,5 @@ def _append_bytes(parts: list[Buffer], data: Buffer | None) -> None:
     if data is None:
         parts.append(b"\x01")
     else:
-        parts.append(_encode_varint(len(data)))
+        parts.append(encode_varint(len(data)))
         parts.append(data)
-
-
-def _encode_varint(value: int) -> Buffer:
-    """Zigzag; varints and varlongs differ only in how far they may go."""
-    raw = (value << 1) ^ (value >> 63)
-    if raw < 0x80:
-        return _ONE_BYTE[raw]
-    out = bytearray()
-    while raw >= 0x80:
-        out.append(raw & 0x7F | 0x80)
-        raw >>= 7
-    out.append(raw)
-    return out
