@@ -33,14 +33,16 @@ def broker_lost(
     was."""
     partition = topic.partitions[index]
     leads = partition.leader == lost
-    isr = [id for id in partition.isr if id != lost]
+    isr: list[int] = [id for id in partition.isr if id != lost]
     if not leads and (len(isr) == len(partition.isr) or not isr):
         return None
     change = PartitionChangeRecord(partition_id=index, topic_id=topic.id)
     if isr and len(isr) < len(partition.isr):
         change.isr = isr
     if leads:
-        change.leader = elect(partition, [id for id in isr if id in active])
+        change.leader = elect(
+            partition, [id for id in partition.isr if id != lost and id in active]
+        )
     return change
 
 

@@ -107,7 +107,7 @@ def encode_change(change: Change) -> bytes:
     return _frame(type(change).__schema__.api_key, version) + encode(change, version)
 
 
-def decode_change(value: bytes | memoryview) -> Change:
+def decode_change(value: bytes | bytearray | memoryview) -> Change:
     """The inverse of `encode_change`; `ProtocolError` for bytes that are no such record."""
     frame_version, position = _read_varint(value, 0)
     if frame_version != _FRAME_VERSION:
@@ -158,7 +158,7 @@ def _varint_bytes(number: int) -> bytes:
     return bytes(written)
 
 
-def _read_varint(value: bytes | memoryview, position: int) -> tuple[int, int]:
+def _read_varint(value: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     number = 0
     for shift in (0, 7, 14, 21, 28):
         if position >= len(value):

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from typing import assert_never, overload
+from typing import Any, assert_never, overload
 
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
@@ -45,7 +45,7 @@ from kafkalite.metadata.store import (
     StoreEvent,
 )
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.server.core_driver import CoreDriver, OnReply
+from kafkalite.server.core_driver import CoreDriver
 from kafkalite.types import ControllerEpoch, Offset
 
 _log = logging.getLogger(__name__)
@@ -127,7 +127,11 @@ class ControllerDriver:
     def submit(
         self, event: AllocateProducerIds, on_reply: Callable[[ProducerIdBlock | KafkaError], None]
     ) -> None: ...
-    def submit(self, event: ControllerRequest, on_reply: OnReply) -> None:
+    def submit(
+        self,
+        event: ControllerRequest,
+        on_reply: Callable[[Any], None],  # Any: which body comes, the overloads say.
+    ) -> None:
         """Ask the controller. `on_reply` is called once: before this returns, or later, on the
         loop, when all that the answer shows is committed and folded by every live broker. The
         event's token is set here. `KafkaError(NOT_CONTROLLER)` when this broker is not the

@@ -120,6 +120,8 @@ class CoreDriver(Generic[E, R]):
             assert event.token is not None, event
             assert event.token not in self._waiting, event
             self._waiting[event.token] = on_reply
+        elif self._closed is not None:
+            return
         self._queue.append(event)
         self._run()
 

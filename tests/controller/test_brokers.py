@@ -18,7 +18,7 @@ from kafkalite.protocol.messages.metadata_records import (
     PartitionChangeRecord,
     RegisterBrokerRecord,
 )
-from kafkalite.types import BrokerEpoch, BrokerId
+from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
 from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
 
 
@@ -131,7 +131,11 @@ def test_a_new_term_waits_for_those_that_were_there() -> None:
     outcome = cluster.controller.decide(StartTerm((BrokerId(1),)), NOW)
     assert outcome.records == ()
     assert outcome.timers == (
-        SetTimer(("missing", 2), NOW + SESSION_TIMEOUT_MS, LoseBroker(BrokerId(2), BrokerEpoch(2))),
+        SetTimer(
+            ("missing", 2),
+            TimestampMs(NOW + SESSION_TIMEOUT_MS),
+            LoseBroker(BrokerId(2), BrokerEpoch(2)),
+        ),
     )
 
 

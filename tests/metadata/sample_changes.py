@@ -40,7 +40,7 @@ def topic(name: str, number: int) -> TopicRecord:
 
 def partition(number: int, index: int, replicas: list[int], **fields: Any) -> PartitionRecord:
     # Any: fields of the record, as its constructor takes them.
-    values = {
+    values: dict[str, Any] = {
         "isr": replicas,
         "leader": replicas[0],
         "leader_epoch": 0,

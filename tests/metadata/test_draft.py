@@ -159,7 +159,7 @@ def test_brokers_and_controllers_leave() -> None:
         UnregisterBrokerRecord(broker_id=1, broker_epoch=0),
         UnregisterControllerRecord(controller_id=1),
     ).image
-    assert after.brokers == after.controllers == {}
+    assert not (after.brokers or after.controllers)
 
 
 def test_eligible_leader_replicas_are_cleared_for_one_topic_or_all() -> None:

@@ -1,0 +1,165 @@
+"""Plays `tests/scenarios/controller/*.txt`.
+
+start [LIVE...]                        a term begins; these brokers are live register ID [epoch=]
+[incarnation=] [rack=] [dirs=] lose ID [epoch=]                       its session is over create
+NAME... [partitions=] [factor=] [assign=1,2;2,1] [config=KEY:VALUE,...] [validate=yes] [seed=]
+delete NAME... [ids=1,2] producer-ids ID [epoch=] advance MS                             time
+passes; timers that are due fire image                                  what the metadata is now
+reload                                 a new controller loads the log
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalite.controller.controller import Controller
+from kafkalite.controller.events import (
+    AllocateProducerIds,
+    CreateTopics,
+    DeleteTopics,
+    Event,
+    LoseBroker,
+    NewTopic,
+    RegisterBroker,
+    StartTerm,
+    TopicToDelete,
+)
+from kafkalite.core import CancelTimer, SetTimer
+from kafkalite.errors import KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
+from tests.controller.sample_cluster import assignment, broker_registration, uuid
+from tests.scenarios.transcript import Command, check, told
+
+FOLDER = Path(__file__).parent / "controller"
+
+
+class Stage:
+    """A controller, its log, its timers and the time."""
+
+    def __init__(self) -> None:
+        self.controller = Controller()
+        self.log: list[Change] = []
+        self.now = 0
+        self.timers: dict[Hashable, SetTimer[Event]] = {}
+        self.epochs: dict[int, int] = {}
+        self.next_id = 1
+
+    def run(self, command: Command) -> Iterator[str]:
+        yield from getattr(self, "do_" + command.verb.replace("-", "_"))(command)
+
+    def feed(self, event: Event) -> Iterator[str]:
+        try:
+            outcome = self.controller.decide(event, TimestampMs(self.now))
+        except KafkaError as error:
+            yield f"refused {error.code.name}: {error.message}"
+            return
+        yield from told(outcome)  # type: ignore[arg-type]  # it reads events, and writes none.
+        for record in outcome.records:
+            self.controller.apply(record)
+        self.log += outcome.records
+        for timer in outcome.timers:
+            self.timers.pop(timer.key, None)
+            if not isinstance(timer, CancelTimer):
+                self.timers[timer.key] = timer
+
+    def do_start(self, command: Command) -> Iterator[str]:
+        live = tuple(BrokerId(int(word)) for word in command.words)
+        yield from self.feed(StartTerm(live))
+
+    def do_register(self, command: Command) -> Iterator[str]:
+        id, options = int(command.words[0]), command.options
+        epoch = int(options.get("epoch", len(self.log)))
+        self.epochs[id] = epoch
+        dirs = options.get("dirs")
+        registration = broker_registration(
+            id,
+            incarnation=int(options.get("incarnation", 0)),
+            rack=options.get("rack"),
+            log_dirs=None if dirs is None else [uuid(int(n)) for n in dirs.split(",") if n],
+        )
+        yield from self.feed(RegisterBroker("token", registration, BrokerEpoch(epoch)))
+
+    def do_lose(self, command: Command) -> Iterator[str]:
+        id = int(command.words[0])
+        epoch = int(command.options.get("epoch", self.epochs.get(id, 0)))
+        yield from self.feed(LoseBroker(BrokerId(id), BrokerEpoch(epoch)))
+
+    def do_create(self, command: Command) -> Iterator[str]:
+        options = command.options
+        assigned = [part.split(",") for part in options.get("assign", "").split(";") if part]
+        pairs = [pair.partition(":") for pair in options.get("config", "").split(",") if pair]
+        topics = [
+            NewTopic(
+                name,
+                int(options.get("partitions", -1)),
+                int(options.get("factor", -1)),
+                tuple(assignment(i, *map(int, ids)) for i, ids in enumerate(assigned)),
+                tuple((key, value or None) for key, _, value in pairs),
+            )
+            for name in command.words
+        ]
+        ids = tuple(uuid(self.next_id + n) for n in range(len(topics)))
+        self.next_id += len(topics)
+        yield from self.feed(
+            CreateTopics(
+                "token",
+                tuple(topics),
+                ids,
+                int(options.get("seed", 0)),
+                validate_only="validate" in options,
+            )
+        )
+
+    def do_delete(self, command: Command) -> Iterator[str]:
+        named = [TopicToDelete(name) for name in command.words]
+        ids = [int(id) for id in command.options.get("ids", "").split(",") if id]
+        by_id = [TopicToDelete(id=uuid(id)) for id in ids]
+        yield from self.feed(DeleteTopics("token", (*named, *by_id)))
+
+    def do_producer_ids(self, command: Command) -> Iterator[str]:
+        id = int(command.words[0])
+        epoch = int(command.options.get("epoch", self.epochs.get(id, 0)))
+        yield from self.feed(AllocateProducerIds("token", BrokerId(id), BrokerEpoch(epoch)))
+
+    def do_advance(self, command: Command) -> Iterator[str]:
+        self.now += int(command.words[0])
+        due = [timer for timer in self.timers.values() if timer.at_ms <= self.now]
+        for timer in due:
+            del self.timers[timer.key]
+            yield from self.feed(timer.event)
+
+    def do_image(self, command: Command) -> Iterator[str]:
+        image = self.controller.image
+        yield f"features {dict(image.features)} next_producer_id {image.next_producer_id}"
+        for broker in image.brokers.values():
+            state = "active" if broker.active else "fenced"
+            yield f"broker {broker.id} epoch={broker.epoch} {state}"
+        for topic in image.topics.values():
+            yield f"topic {topic.name} {dict(image.topic_config(topic.name))}"
+            for index, p in enumerate(topic.partitions):
+                yield (
+                    f"  {index} leader={p.leader} epoch={p.leader_epoch} replicas={p.replicas}"
+                    f" isr={p.isr}"
+                )
+
+    def do_reload(self, command: Command) -> Iterator[str]:
+        before = self.controller.image
+        self.controller = Controller()
+        for record in self.log:
+            self.controller.apply(record)
+        assert self.controller.image == before
+        self.timers.clear()
+        yield f"{len(self.log)} records"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_scenario(path: Path, rewrite: bool) -> None:
+    check(path, Stage().run, rewrite=rewrite)
+
+
+def test_there_are_scenarios() -> None:
+    assert len(list(FOLDER.glob("*.txt"))) >= 4

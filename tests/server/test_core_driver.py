@@ -1,0 +1,280 @@
+"""The driver over a toy core and a journal whose appends and commits the test controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+import pytest
+
+from kafkalite.core import CancelTimer, Outcome, Reply, Send, SetTimer
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
+from kafkalite.server import core_driver
+from kafkalite.server.core_driver import CoreDriver
+from kafkalite.types import BrokerId, Offset, TimestampMs
+from tests.server.hand_clock import HandClock
+
+
+@dataclass(frozen=True)
+class Add:
+    """Adds to a sum, and answers what it will be."""
+
+    number: int
+    token: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Answers the sum."""
+
+    token: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Sets (`in_ms`) or cancels a timer that adds 100."""
+
+    in_ms: int | None
+    token: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Raises."""
+
+    error: Exception
+    token: Hashable | None = None
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Sends."""
+
+    token: Hashable | None = None
+
+
+Event = Add | Ask | Alarm | Fail | Tell
+
+
+class Sum:
+    """The toy core."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def decide(self, event: Event, now: TimestampMs) -> Outcome[Event, int]:
+        match event:
+            case Add():
+                replies = (Reply(event.token, self.total + event.number),)
+                return Outcome((event.number,), replies)
+            case Ask():
+                return Outcome(replies=(Reply(event.token, self.total),))
+            case Alarm():
+                if event.in_ms is None:
+                    return Outcome(timers=(CancelTimer("alarm"),))
+                at = TimestampMs(now + event.in_ms)
+                return Outcome(timers=(SetTimer("alarm", at, Add(100)),))
+            case Fail():
+                raise event.error
+            case Tell():
+                return Outcome(sends=(Send(BrokerId(2), "hello", "token"),))
+
+    def apply(self, record: int) -> None:
+        self.total += record
+
+
+class HandJournal:
+    """Appends wait for `done`, unless `at_once`."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        self.at_once = at_once
+        self.end = 0
+        self.pending: list[Callable[[Offset | KafkaError], None]] = []
+
+    def append(
+        self, records: tuple[int, ...], on_appended: Callable[[Offset | KafkaError], None]
+    ) -> None:
+        self.end += len(records)
+        if self.at_once:
+            on_appended(Offset(self.end))
+        else:
+            self.pending.append(on_appended)
+
+    def done(self, error: KafkaError | None = None) -> None:
+        self.pending.pop(0)(Offset(self.end) if error is None else error)
+
+
+class Driven:
+    def __init__(self, *, at_once: bool) -> None:
+        self.core = Sum()
+        self.journal = HandJournal(at_once=at_once)
+        self.clock = HandClock()
+        self.failures: list[KafkaError] = []
+        self.sends: list[Send] = []
+        self.driver = CoreDriver[Event, int](
+            self.core,
+            self.journal,
+            self.clock,
+            applied=Offset(0),
+            committed=Offset(0),
+            on_sends=self.sends.extend,
+            on_failed=self.failures.append,
+            overload=ErrorCode.REQUEST_TIMED_OUT,
+        )
+        self.replies: dict[Hashable, object] = {}
+
+    def submit(self, event: Event) -> None:
+        if event.token is None:
+            self.driver.submit(event)
+        else:
+            self.driver.submit(event, lambda body: self._replied(event.token, body))
+
+    def _replied(self, token: Hashable, body: object) -> None:
+        assert token not in self.replies
+        self.replies[token] = body.code if isinstance(body, KafkaError) else body
+
+    def commit(self, offset: int | None = None) -> None:
+        self.driver.committed(Offset(self.journal.end if offset is None else offset))
+
+
+def test_a_coordinators_replies_wait_for_the_high_watermark() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Add(1, "a"))
+    driven.submit(Add(2, "b"))
+    assert driven.core.total == 3, "applied at once"
+    assert driven.replies == {}
+    driven.commit(1)
+    assert driven.replies == {"a": 1}
+    driven.commit(2)
+    assert driven.replies == {"a": 1, "b": 3}
+    driven.commit(0)
+    driven.submit(Ask("c"))
+    assert driven.replies["c"] == 3, "the high watermark does not fall"
+
+
+def test_a_read_does_not_show_what_may_still_be_lost() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Ask("first"))
+    assert driven.replies == {"first": 0}
+    driven.submit(Add(5, "add"))
+    driven.submit(Ask("read"))
+    driven.submit(Fail(KafkaError(ErrorCode.UNKNOWN_MEMBER_ID), "refused"))
+    assert set(driven.replies) == {"first"}
+    assert driven.driver.parked == 3
+    driven.commit()
+    assert list(driven.replies) == ["first", "add", "read", "refused"], "in their order"
+    assert driven.replies["read"] == 5
+    assert driven.replies["refused"] is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_over_a_slow_store_one_append_is_in_flight_and_events_wait_their_turn() -> None:
+    driven = Driven(at_once=False)
+    driven.submit(Add(1, "a"))
+    driven.submit(Add(2, "b"))
+    driven.submit(Ask("c"))
+    assert len(driven.journal.pending) == 1
+    assert driven.core.total == 0, "nothing is applied before it is written"
+    driven.commit()
+    driven.journal.done()
+    assert driven.replies == {"a": 1}
+    driven.commit()
+    driven.journal.done()
+    assert driven.replies == {"a": 1, "b": 3, "c": 3}
+
+
+def test_a_failed_append_ends_the_driver() -> None:
+    driven = Driven(at_once=False)
+    driven.submit(Alarm(10))
+    driven.submit(Add(1, "a"))
+    driven.submit(Add(2, "b"))
+    driven.journal.done(KafkaError(ErrorCode.NOT_CONTROLLER))
+    assert driven.replies == dict.fromkeys("ab", ErrorCode.NOT_CONTROLLER)
+    assert [error.code for error in driven.failures] == [ErrorCode.NOT_CONTROLLER]
+    assert driven.core.total == 0
+    assert driven.clock.waiting == 0
+    driven.submit(Ask("later"))
+    assert driven.replies["later"] is ErrorCode.NOT_CONTROLLER
+
+
+def test_closing_refuses_who_is_parked_and_who_waits() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Add(1, "parked"))
+    reason = KafkaError(ErrorCode.NOT_COORDINATOR)
+    driven.driver.close(reason)
+    driven.driver.close(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+    assert driven.replies == {"parked": ErrorCode.NOT_COORDINATOR}
+    driven.commit()
+    driven.driver.submit(Add(1))
+    assert driven.core.total == 1, "nothing is decided any more"
+    assert driven.failures == []
+
+
+def test_an_append_that_ends_after_closing_changes_nothing() -> None:
+    driven = Driven(at_once=False)
+    driven.submit(Add(1, "a"))
+    driven.driver.close(KafkaError(ErrorCode.NOT_COORDINATOR))
+    driven.journal.done()
+    assert driven.core.total == 0
+
+
+def test_events_submitted_within_a_reply_come_after() -> None:
+    driven = Driven(at_once=True)
+    driven.commit(10)
+    order: list[object] = []
+
+    def first(body: object) -> None:
+        driven.driver.submit(Add(10, "inner"), order.append)
+        order.append(body)
+
+    driven.driver.submit(Add(1, "outer"), first)
+    assert order == [1, 11]
+
+
+def test_timers_are_set_anew_cancelled_and_fire_as_events() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Alarm(10))
+    driven.submit(Alarm(20))
+    driven.clock.advance(15)
+    assert driven.core.total == 0
+    driven.clock.advance(5)
+    assert driven.core.total == 100
+    driven.submit(Alarm(10))
+    driven.submit(Alarm(None))
+    driven.submit(Alarm(None))
+    driven.clock.advance(100)
+    assert driven.core.total == 100
+    assert driven.clock.waiting == 0
+
+
+def test_sends_go_out() -> None:
+    driven = Driven(at_once=True)
+    driven.driver.submit(Tell())
+    assert driven.sends == [Send(BrokerId(2), "hello", "token")]
+
+
+def test_one_bad_event_does_not_end_the_core(caplog: pytest.LogCaptureFixture) -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Fail(ZeroDivisionError("a bug"), "bad"))
+    driven.submit(Add(1, "good"))
+    driven.commit()
+    assert driven.replies == {"bad": ErrorCode.UNKNOWN_SERVER_ERROR, "good": 1}
+    assert "a bug" in caplog.text
+
+
+def test_a_broken_invariant_does() -> None:
+    driven = Driven(at_once=True)
+    with pytest.raises(InvariantError):
+        driven.submit(Fail(InvariantError("damaged"), "bad"))
+
+
+def test_the_queue_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core_driver, "MAX_QUEUED", 2)
+    driven = Driven(at_once=False)
+    for token in "abcd":
+        driven.submit(Add(1, token))
+    assert driven.replies == {"d": ErrorCode.REQUEST_TIMED_OUT}
+    driven.driver.submit(Add(1))  # What the driver's owner tells it is never turned away.
+    for _ in range(4):
+        driven.journal.done()
+        driven.commit()
+    assert driven.core.total == 4
