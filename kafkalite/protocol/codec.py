@@ -4,11 +4,11 @@ Symmetric: requests and responses go both ways, as brokers, clients and tests ne
 compiled from the declarations on first use (`decoding`, `encoding`; 1 to 2 ms each) and kept.
 
 What a decoder may allocate is bound by the bytes it is given: every length and count is checked
-against what is left, and an array has at most `ARRAY_LIMIT` elements. Strings are decoded as Java
-does it: what is no UTF-8 becomes U+FFFD.
+against what is left, and an array has at most `ARRAY_LIMIT` elements. Text that is no UTF-8 is read
+as Java reads it: with U+FFFD.
 
-Kafka differs: it ignores the size of a tagged field that it knows; a size that the value
-contradicts is a `ProtocolError` here.
+Kafka differs: it ignores the size of a tagged field that it knows, where a size that the value
+contradicts is a `ProtocolError` here; and an encoded surrogate is one U+FFFD to it, not three.
 """
 
 from __future__ import annotations
