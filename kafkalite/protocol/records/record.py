@@ -213,7 +213,60 @@ def build_batch(
     `ValueError` for offsets that do not ascend from `base_offset` or lie 2^31 apart.
     """
     batch = bytearray(HEADER_SIZE)
-    base_timestamp = delete_horizon_ms
+    written = _write_records(batch, records, base_offset, delete_horizon_ms)
+    if compression is not Compression.NONE and written.count:
+        with memoryview(batch) as view:
+            compressed = compress(compression, view[HEADER_SIZE:], level)
+        batch[HEADER_SIZE:] = compressed
+    if max_timestamp is None:
+        max_timestamp = written.max_timestamp if append_time is None else append_time
+    if last_offset is None:
+        last_offset = Offset(max(written.last_offset, base_offset))
+    attributes = (
+        compression
+        | (0 if append_time is None else TIMESTAMP_TYPE_BIT)
+        | (TRANSACTIONAL_BIT if is_transactional else 0)
+        | (CONTROL_BIT if is_control else 0)
+        | (0 if delete_horizon_ms is None else DELETE_HORIZON_BIT)
+    )
+    write_header(
+        batch,
+        BatchHeader(
+            base_offset,
+            len(batch) - LOG_OVERHEAD,
+            leader_epoch,
+            MAGIC,
+            0,
+            attributes,
+            last_offset - base_offset,
+            max_timestamp if written.base_timestamp is None else written.base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            written.count,
+        ),
+    )
+    return batch
+
+
+class _Written(NamedTuple):
+    """What the header is to say of the records in a batch."""
+
+    count: int
+    last_offset: int
+    """One before the base offset when there are none."""
+    base_timestamp: TimestampMs | None
+    max_timestamp: TimestampMs
+
+
+def _write_records(
+    batch: bytearray,
+    records: Iterable[Record],
+    base_offset: Offset,
+    base_timestamp: TimestampMs | None,
+) -> _Written:
+    """Append the records to `batch`; without a base timestamp the first one's is it."""
     latest = NO_TIMESTAMP
     previous, count = base_offset - 1, 0
     for record in records:
@@ -229,37 +282,7 @@ def build_batch(
         batch += body
         latest = max(latest, record.timestamp)
         previous, count = offset, count + 1
-    if compression is not Compression.NONE and count:
-        with memoryview(batch) as view:
-            compressed = compress(compression, view[HEADER_SIZE:], level)
-        batch[HEADER_SIZE:] = compressed
-    if max_timestamp is None:
-        max_timestamp = latest if append_time is None else append_time
-    if last_offset is None:
-        last_offset = Offset(max(previous, base_offset))
-    write_header(
-        batch,
-        BatchHeader(
-            base_offset,
-            len(batch) - LOG_OVERHEAD,
-            leader_epoch,
-            MAGIC,
-            0,
-            compression
-            | (0 if append_time is None else TIMESTAMP_TYPE_BIT)
-            | (TRANSACTIONAL_BIT if is_transactional else 0)
-            | (CONTROL_BIT if is_control else 0)
-            | (0 if delete_horizon_ms is None else DELETE_HORIZON_BIT),
-            last_offset - base_offset,
-            max_timestamp if base_timestamp is None else base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            count,
-        ),
-    )
-    return batch
+    return _Written(count, previous, base_timestamp, latest)
 
 
 def _encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
