@@ -214,7 +214,7 @@ def build_batch(
     """
     batch = bytearray(HEADER_SIZE)
     written = _write_records(batch, records, base_offset, delete_horizon_ms)
-    if compression is not Compression.NONE and written.count:
+    if compression is not Compression.NONE and written.records_count:
         with memoryview(batch) as view:
             compressed = compress(compression, view[HEADER_SIZE:], level)
         batch[HEADER_SIZE:] = compressed
@@ -244,7 +244,7 @@ def build_batch(
             producer_id,
             producer_epoch,
             base_sequence,
-            written.count,
+            written.records_count,
         ),
     )
     return batch
@@ -253,7 +253,7 @@ def build_batch(
 class _Written(NamedTuple):
     """What the header is to say of the records in a batch."""
 
-    count: int
+    records_count: int
     last_offset: int
     """One before the base offset when there are none."""
     base_timestamp: TimestampMs | None
