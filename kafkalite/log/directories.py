@@ -261,9 +261,7 @@ class LogDirectory:
     ) -> None:
         """A clean stop: sync and close every log, then put that on record, and free the folder."""
         for log in self.logs.values():
-            log.close()
-            log.sync()
-            log.close()
+            log.close(sync=True)
         self.write_checkpoints(high_watermarks)
         if not self._files.exists(CLEANER_OFFSETS):
             write_offsets(self._files, CLEANER_OFFSETS, {})

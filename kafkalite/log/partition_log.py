@@ -161,7 +161,7 @@ class PartitionLog:
         log.log_start_offset = max(log.log_start_offset, log_start_offset)
         epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
-        log._load_producers(now, clean=clean)
+        log._load_producers(now)
         log.release_files()  # Of a thousand partitions few are used, and the first use opens again.
         return log
 
@@ -346,16 +346,14 @@ class PartitionLog:
         self.recovery_point = min(self.recovery_point, offset)
         self.epochs.truncate_from_end(offset)
         self.epochs.save(sync=True)
-        self._load_producers(now, clean=False)
+        self._load_producers(now)
         self._files.sync_folder(self._folder)
 
-    def _load_producers(self, now: TimestampMs, *, clean: bool) -> None:
+    def _load_producers(self, now: TimestampMs) -> None:
         start = self._snapshots.load(
             self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
         )
         if start is None:
-            if clean:
-                return  # Kafka: written before there were snapshots, or by nobody.
             start = self.log_start_offset
         if start < self.end_offset:
             replay_producers(self.producers, self._segments.all, start, self.end_offset)
@@ -370,23 +368,26 @@ class PartitionLog:
                 file.close()
             self._is_durable = True
         for segment in reversed(self._segments.all):
-            segment.sync()
-            if segment.base_offset <= self.recovery_point:
+            if not segment.is_synced:
+                segment.sync()
+            elif segment.base_offset <= self.recovery_point:
                 break
         self._snapshots.sync()
         self.epochs.save(sync=True)
         self._files.sync_folder(self._folder)
         self.recovery_point = self.end_offset
 
-    def close(self) -> None:
+    def close(self, *, sync: bool = False) -> None:
         """Write indexes and producer states as a clean stop leaves them, and let the files go.
 
-        Not synced: `sync()` after it where the clean stop is to be on record. May be called twice;
-        the log opens its files again when it is used after all.
+        With `sync` before a clean stop is put on record. May be called twice; the log opens its files
+        again when it is used after all.
         """
         self._segments.active.seal()
         if self.end_offset > 0:
             self._snapshots.save(self.producers, self.end_offset)
+        if sync:
+            self.sync()
         self.release_files()
 
     def release_files(self) -> None:

@@ -75,6 +75,11 @@ class LogLoader:
         if not segments:
             end_offset = log_start_offset
             segments = [Segment.create(self.files, self.folder, end_offset, self.config, self.now)]
+        for segment in reversed(segments):
+            if end_offset > recovery_point:
+                segment.is_synced = False
+            if segment.base_offset <= recovery_point:
+                break
         self.epochs.truncate_from_end(end_offset)
         return LoadedSegments(segments, end_offset, tuple(cuts))
 

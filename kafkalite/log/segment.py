@@ -48,6 +48,7 @@ class Segment:
         "config",
         "created_ms",
         "end_offset",
+        "is_synced",
         "size",
     )
 
@@ -74,6 +75,8 @@ class Segment:
         """Bytes in the `.log`."""
         self.end_offset = base_offset
         """After the last record; known once the segment was scanned, read to its end or grew."""
+        self.is_synced = True
+        """Whether all that was written since it was opened has been synced."""
 
     @classmethod
     def create(
@@ -87,6 +90,7 @@ class Segment:
         """A new segment; its `.log` is made, empty."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
+        segment.is_synced = False
         segment._file = files.open(segment._path + LOG_SUFFIX)
         if segment._file.size:
             segment._file.truncate(0)  # Left by a roll that an error cut short.
@@ -159,6 +163,7 @@ class Segment:
         self._tail = BatchRange(position, size_bytes, base_offset)
         self.size = position + size_bytes
         self.end_offset = Offset(last_offset + 1)
+        self.is_synced = False
 
     def should_roll(
         self, size_bytes: int, last_offset: Offset, max_timestamp: TimestampMs, now: TimestampMs
@@ -235,6 +240,7 @@ class Segment:
         self._first_timestamp = None
         self.size = 0
         self.end_offset = self.base_offset
+        self.is_synced = False
         return file
 
     def rebuild_indexes(self) -> SegmentIndexes:
@@ -271,7 +277,8 @@ class Segment:
         """Write the indexes as they stay: the segment rolls or closes."""
         indexes = self.indexes
         indexes.seal()
-        indexes.save(self._files, self._path)
+        if indexes.save(self._files, self._path):
+            self.is_synced = False
 
     def sync(self) -> None:
         """Wait until the disk has the `.log`, and the indexes as far as they were written."""
@@ -281,6 +288,7 @@ class Segment:
                 file = self._files.open(self._path + suffix)
                 file.sync()
                 file.close()
+        self.is_synced = True
 
     def close(self) -> None:
         """Let the file go; the next use opens it again. Leases keep it open until they end."""

@@ -113,12 +113,14 @@ class SegmentIndexes:
             self.times.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
             self._unsaved = True
 
-    def save(self, files: Files, path: str) -> None:
-        """Write both files if they lack something; not synced."""
-        if self._unsaved:
-            files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=False)
-            files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=False)
-            self._unsaved = False
+    def save(self, files: Files, path: str) -> bool:
+        """Write both files, not synced, if they lack something; whether they did."""
+        if not self._unsaved:
+            return False
+        files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=False)
+        files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=False)
+        self._unsaved = False
+        return True
 
 
 def _read(files: Files, path: str) -> bytes:

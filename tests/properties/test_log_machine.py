@@ -1,0 +1,301 @@
+"""Any history of one log against a plain list of batches: nothing lost, nothing invented.
+
+Power is lost at any moment, with any part of the unsynced bytes on the disk: what is left must be a
+beginning of the list, and hold all that was synced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import KafkaError
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.protocol.records.batch import stamp
+from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.types import (
+    NO_PRODUCER_ID,
+    LeaderEpoch,
+    Offset,
+    ProducerEpoch,
+    ProducerId,
+    TimestampMs,
+    Uuid,
+)
+
+FOLDER = "machine-0"
+TOPIC_ID = Uuid(b"machine machine!")
+NOW = TimestampMs(1_000_000)
+CONFIG = TopicConfig(segment_bytes=900, index_interval_bytes=150, segment_ms=500_000)
+
+offsets = st.integers(min_value=0, max_value=80).map(Offset)
+timestamps = st.lists(
+    st.integers(min_value=-1, max_value=400).map(TimestampMs), min_size=1, max_size=4
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch of the model."""
+
+    base_offset: Offset
+    timestamps: tuple[TimestampMs, ...]
+    data: bytes
+    producer_id: ProducerId = NO_PRODUCER_ID
+    base_sequence: int = -1
+
+    @property
+    def end_offset(self) -> int:
+        return self.base_offset + len(self.timestamps)
+
+
+@dataclass
+class Model:
+    """What the log should hold."""
+
+    batches: list[Batch] = field(default_factory=list)
+    end_offset: int = 0
+    recovery_point: int = 0
+    """As the checkpoint file has it."""
+
+    def first_at(self, offset: int) -> int:
+        """The index of the first batch that ends above `offset`."""
+        return next(
+            (at for at, batch in enumerate(self.batches) if batch.end_offset > offset),
+            len(self.batches),
+        )
+
+    def truncate(self, offset: int) -> None:
+        if offset < self.end_offset:
+            del self.batches[self.first_at(offset) :]
+            self.end_offset = offset
+            self.recovery_point = min(self.recovery_point, offset)
+
+    def next_sequence(self, producer_id: ProducerId) -> int:
+        last = [batch for batch in self.batches if batch.producer_id == producer_id]
+        return last[-1].base_sequence + len(last[-1].timestamps) if last else 0
+
+
+class LogMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.files = MemoryFiles()
+        self.model = Model()
+        self.epoch = LeaderEpoch(0)
+
+    @initialize()
+    def open_new(self) -> None:
+        self.files.make_folder("")
+        self.log = self.open(clean=False)
+
+    def open(self, *, clean: bool) -> PartitionLog:
+        return PartitionLog.open(
+            self.files,
+            FOLDER,
+            config=CONFIG,
+            topic_id=TOPIC_ID,
+            now=NOW,
+            clean=clean,
+            recovery_point=Offset(self.model.recovery_point),
+        )
+
+    def append(self, batch: bytearray, times: list[TimestampMs], **producer: int) -> None:
+        base = Offset(self.model.end_offset)
+        appended = self.log.append_as_leader(memoryview(batch), leader_epoch=self.epoch, now=NOW)
+        assert appended == (base, base + len(times) - 1, -1, False)
+        expected = bytearray(batch)
+        stamp(expected, 0, base_offset=base, leader_epoch=self.epoch)
+        self.model.batches.append(
+            Batch(
+                base,
+                tuple(times),
+                bytes(expected),
+                ProducerId(producer.get("producer_id", NO_PRODUCER_ID)),
+                producer.get("base_sequence", -1),
+            )
+        )
+        self.model.end_offset = base + len(times)
+
+    @rule(times=timestamps, padding=st.integers(min_value=0, max_value=120))
+    def append_plain(self, times: list[TimestampMs], padding: int) -> None:
+        records = [Record(None, b"v" * padding, (), time) for time in times]
+        self.append(build_batch(records), times)
+
+    @rule(times=timestamps, producer=st.integers(min_value=1, max_value=3))
+    def append_idempotent(self, times: list[TimestampMs], producer: int) -> None:
+        producer_id = ProducerId(producer)
+        sequence = self.model.next_sequence(producer_id)
+        batch = build_batch(
+            [Record(None, b"i", (), time) for time in times],
+            producer_id=producer_id,
+            producer_epoch=ProducerEpoch(0),
+            base_sequence=sequence,
+        )
+        self.append(batch, times, producer_id=producer_id, base_sequence=sequence)
+
+    @rule(producer=st.integers(min_value=1, max_value=3))
+    def repeat_the_last_of(self, producer: int) -> None:
+        mine = [batch for batch in self.model.batches if batch.producer_id == producer]
+        if mine:
+            again = bytearray(mine[-1].data)
+            stamp(again, 0, base_offset=Offset(0), leader_epoch=LeaderEpoch(-1))
+            appended = self.log.append_as_leader(
+                memoryview(again), leader_epoch=self.epoch, now=NOW
+            )
+            assert appended.is_duplicate
+            assert appended.base_offset == mine[-1].base_offset
+            assert appended.last_offset == mine[-1].end_offset - 1
+
+    @rule()
+    def next_leader_epoch(self) -> None:
+        self.epoch = LeaderEpoch(self.epoch + 1)
+
+    @rule()
+    def roll(self) -> None:
+        self.log.roll(NOW)
+
+    @rule()
+    def sync(self) -> None:
+        self.log.sync()
+        assert self.log.recovery_point == self.model.end_offset
+        self.model.recovery_point = self.model.end_offset
+
+    @rule(offset=offsets)
+    def truncate(self, offset: Offset) -> None:
+        self.log.truncate_to(offset, NOW)
+        self.model.truncate(offset)
+
+    @rule(
+        offset=offsets,
+        max_bytes=st.integers(min_value=0, max_value=1500),
+        max_offset=offsets,
+        whole=st.booleans(),
+    )
+    def read(self, offset: Offset, max_bytes: int, max_offset: Offset, whole: bool) -> None:
+        end = self.model.end_offset
+        max_offset = Offset(min(max_offset, end))
+        if offset > end:
+            try:
+                self.log.read(
+                    offset, max_bytes=max_bytes, max_offset=max_offset, first_batch_whole=whole
+                )
+            except KafkaError:
+                return
+            raise AssertionError("read above the end")
+        found = self.log.read(
+            offset, max_bytes=max_bytes, max_offset=max_offset, first_batch_whole=whole
+        )
+        data = b"" if found.part is None else bytes(found.part)  # type: ignore[arg-type]  # Memory.
+        assert len(data) == found.size_bytes
+        assert data == self.expected(offset, max_bytes, max_offset, whole)
+
+    def expected(self, offset: int, max_bytes: int, max_offset: int, whole: bool) -> bytes:
+        """What is readable of the segment that holds the first batch."""
+        batches = self.model.batches
+        first = self.model.first_at(offset)
+        if first == len(batches) or offset >= max_offset:
+            return b""
+        bases = [segment.base_offset for segment in self.log.segments]
+        limit = next((base for base in bases if base > batches[first].base_offset), None)
+        readable = b"".join(
+            batch.data
+            for batch in batches[first : self.model.first_at(max_offset)]
+            if limit is None or batch.base_offset < limit
+        )
+        size = len(batches[first].data)
+        if size > max_bytes:
+            return readable[:size] if whole else b""
+        return readable[:max_bytes]
+
+    @rule(timestamp=st.integers(min_value=0, max_value=400).map(TimestampMs))
+    def find_timestamp(self, timestamp: TimestampMs) -> None:
+        expected = next(
+            (
+                (time, batch.base_offset + at)
+                for batch in self.model.batches
+                for at, time in enumerate(batch.timestamps)
+                if time >= timestamp
+            ),
+            None,
+        )
+        found = self.log.offset_for_timestamp(timestamp)
+        assert (found and found[:2]) == expected
+
+    @rule()
+    def find_latest_timestamp(self) -> None:
+        times = [
+            (time, batch.base_offset + at)
+            for batch in self.model.batches
+            for at, time in enumerate(batch.timestamps)
+        ]
+        latest = max((time for time, _ in times), default=-1)
+        expected = None if latest < 0 else next(pair for pair in times if pair[0] == latest)
+        found = self.log.offset_of_max_timestamp()
+        assert (found and found[:2]) == expected
+
+    @rule()
+    def close_and_open(self) -> None:
+        self.log.close(sync=True)
+        self.model.recovery_point = self.model.end_offset
+        self.reopened(clean=True)
+
+    @rule()
+    def kill_and_open(self) -> None:
+        self.log.release_files()
+        self.reopened(clean=False)
+        assert self.log.cuts == ()
+
+    def reopened(self, *, clean: bool) -> None:
+        """Offsets that were truncated inside a batch are given out anew, as in Kafka."""
+        before = self.model.end_offset
+        self.log = self.open(clean=clean)
+        last = self.model.batches[-1].end_offset if self.model.batches else 0
+        assert last <= self.log.end_offset <= before
+        self.model.end_offset = self.log.end_offset
+        self.model.recovery_point = min(self.model.recovery_point, self.model.end_offset)
+
+    @rule(seed=st.integers(min_value=0, max_value=1 << 30))
+    def crash_and_open(self, seed: int) -> None:
+        self.files.crash(lambda path, unsynced: (seed ^ len(path) * 7919) % (unsynced + 1))
+        self.files.make_folder("")
+        self.log = self.open(clean=False)
+        kept = [batch for batch in self.model.batches if batch.end_offset <= self.log.end_offset]
+        synced = self.model.first_at(self.model.recovery_point)
+        assert len(kept) >= synced
+        self.model.batches = kept
+        assert self.log.end_offset <= self.model.end_offset
+        self.model.end_offset = self.log.end_offset
+        self.model.recovery_point = min(self.model.recovery_point, self.model.end_offset)
+
+    @invariant()
+    def offsets_agree(self) -> None:
+        if hasattr(self, "log"):
+            assert self.log.log_start_offset == 0
+            assert self.log.end_offset == self.model.end_offset
+
+    @invariant()
+    def bytes_agree(self) -> None:
+        if hasattr(self, "log"):
+            stored = b"".join(segment.file.read(0, segment.size) for segment in self.log.segments)
+            assert stored == b"".join(batch.data for batch in self.model.batches)
+
+    @precondition(lambda self: self.model.batches)
+    @rule()
+    def epochs_agree(self) -> None:
+        for batch in self.model.batches:
+            epoch = int.from_bytes(batch.data[12:16], "big")
+            assert self.log.epochs.epoch_at(batch.base_offset) == epoch
+
+
+TestLogMachine = LogMachine.TestCase
+TestLogMachine.settings = settings(
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
