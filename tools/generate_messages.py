@@ -32,7 +32,7 @@ from tools.message_facts import (
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "kafkalite/protocol/messages"
-SCHEMA = "kafkalite.protocol.schema"
+PROTOCOL = "kafkalite.protocol"
 WIDTH = 100
 
 RECORD_MODULES = {
@@ -178,15 +178,24 @@ ZK = ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown")
 def used_names(text: str, members: list[MessageFacts]) -> list[str]:
     """The import lines for what the body names."""
     specifiers = [function for function, _ in SPECIFIERS.values()] + ["array", "struct"]
-    used = {name for name in specifiers if f" {name}(" in text or f"({name}," in text}
-    used |= {BASES[member.type] for member in members}
-    used |= {name for name in ("Struct", "Records") if f"({name})" in text or f": {name}" in text}
-    ordered = sorted(used, key=lambda name: (name.islower(), name))
-    line = f"from {SCHEMA} import {', '.join(ordered)}"
-    lines = [line]
-    if len(line) > WIDTH:
-        lines = [f"from {SCHEMA} import (", *(f"    {name}," for name in ordered), ")"]
+    fields = {name for name in specifiers if f" {name}(" in text or f"({name}," in text}
+    if ": Records" in text:
+        fields.add("Records")
+    classes = {BASES[member.type] for member in members}
+    if "(Struct)" in text:
+        classes.add("Struct")
+    lines = import_lines("fields", fields) + import_lines("schema", classes)
     return [*lines, "from kafkalite.types import Uuid"] if "Uuid" in text else lines
+
+
+def import_lines(module: str, names: set[str]) -> list[str]:
+    ordered = sorted(names, key=lambda name: (name.islower(), name))
+    if not ordered:
+        return []
+    line = f"from {PROTOCOL}.{module} import {', '.join(ordered)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"from {PROTOCOL}.{module} import (", *(f"    {name}," for name in ordered), ")"]
 
 
 def struct_names(members: list[MessageFacts]) -> dict[tuple[str, str], str]:

@@ -45,7 +45,7 @@ SPECIFIERS = {
     "bytes": ("binary", "bytes"),
     "records": ("record_batches", "Records"),
 }
-"""Kafka's name of a type -> the function of schema.py, the Python type."""
+"""Kafka's name of a type -> the function of fields.py, the Python type."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from typing import Any, Final, TypeVar
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.decoding import Decoder, compile_decoder, holds_records
 from kafkalite.protocol.encoding import Encoder, compile_encoder
-from kafkalite.protocol.schema import Message, Sized, schema_of
+from kafkalite.protocol.fields import Sized
+from kafkalite.protocol.schema import Message, schema_of
 
 M = TypeVar("M", bound=Message)
 Buffer = bytes | bytearray | memoryview

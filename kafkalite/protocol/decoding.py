@@ -28,13 +28,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalite.protocol import primitives
-from kafkalite.protocol.schema import (
-    Field,
-    Kind,
-    RawTaggedField,
-    Struct,
-    schema_of,
-)
+from kafkalite.protocol.fields import Field, Kind, RawTaggedField
+from kafkalite.protocol.schema import Struct, schema_of
 
 Decoder = Callable[[Any, int, int, int], tuple[Any, int]]
 """(buffer, position, its end, most elements an array may have) -> (message, position after it).

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Final
 
 from kafkalite.errors import ProtocolError
-from kafkalite.protocol.schema import Sized
+from kafkalite.protocol.fields import Sized
 
 Buffer = bytes | bytearray | memoryview
 

@@ -17,9 +17,10 @@ from typing import Final
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol.api_keys import FACTS, ApiKey
 from kafkalite.protocol.codec import decode_prefix, encode, encode_parts
+from kafkalite.protocol.fields import Sized
 from kafkalite.protocol.framing import add_length
 from kafkalite.protocol.messages.header import RequestHeader, ResponseHeader
-from kafkalite.protocol.schema import Request, Response, Sized, schema_of
+from kafkalite.protocol.schema import Request, Response, schema_of
 
 Buffer = bytes | bytearray | memoryview
 

@@ -14,16 +14,14 @@ from kafkalite.protocol.decoding import (
     least_size,
     struct_in,
 )
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     INT32,
     RECORDS,
     STRING,
     Field,
     Kind,
-    Message,
     RawTaggedField,
     Records,
-    Struct,
     array,
     binary,
     boolean,
@@ -33,13 +31,13 @@ from kafkalite.protocol.schema import (
     int32,
     int64,
     record_batches,
-    schema_of,
     string,
     uint16,
     uint32,
     uuid,
 )
-from kafkalite.protocol.schema import struct as struct_field
+from kafkalite.protocol.fields import struct as struct_field
+from kafkalite.protocol.schema import Message, Struct, schema_of
 from kafkalite.types import Uuid
 from tests.protocol.message_values import all_versions
 

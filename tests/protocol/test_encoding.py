@@ -8,10 +8,9 @@ import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.encoding import compile_encoder
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     RawTaggedField,
     Records,
-    Struct,
     array,
     binary,
     boolean,
@@ -23,7 +22,8 @@ from kafkalite.protocol.schema import (
     string,
     uuid,
 )
-from kafkalite.protocol.schema import struct as struct_field
+from kafkalite.protocol.fields import struct as struct_field
+from kafkalite.protocol.schema import Struct
 from kafkalite.types import ZERO_UUID, Uuid
 
 ID = Uuid(bytes(range(16)))

@@ -11,13 +11,14 @@ import pytest
 
 from kafkalite.protocol import codec
 from kafkalite.protocol.api_keys import request_class, response_class
+from kafkalite.protocol.fields import Sized
 from kafkalite.protocol.headers import (
     read_request_header,
     read_response_header,
     request_frame,
     response_frame,
 )
-from kafkalite.protocol.schema import Sized, Struct
+from kafkalite.protocol.schema import Struct
 
 DATA = Path(__file__).parents[1] / "data"
 LENGTH = 4

@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol import codec
-from kafkalite.protocol.schema import (
-    Message,
-    Request,
-    Response,
-    Struct,
-    default_of,
-    schema_of,
-)
+from kafkalite.protocol.schema import Message, Request, Response, Struct, default_of, schema_of
 from tests.protocol.message_values import Maker, all_versions, message_classes
 
 ROOT = Path(__file__).parents[2]

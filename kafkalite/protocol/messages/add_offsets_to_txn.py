@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest dd03665a88f7f015; do not edit.
+# Made by tools/generate_messages.py, digest 0e6f0272a6e5c627; do not edit.
 """AddOffsetsToTxn, API key 25: versions 0 to 4, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, int64, string
+from kafkalite.protocol.fields import int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class AddOffsetsToTxnRequest(

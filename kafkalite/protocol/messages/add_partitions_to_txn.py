@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest c965e9427b86f892; do not edit.
+# Made by tools/generate_messages.py, digest d7bd8d0025e3a859; do not edit.
 """AddPartitionsToTxn, API key 24: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class AddPartitionsToTxnTopic(Struct):

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest c9521cf6e7beedd7; do not edit.
+# Made by tools/generate_messages.py, digest 78db48c5b99a971b; do not edit.
 """AddRaftVoter, API key 80: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

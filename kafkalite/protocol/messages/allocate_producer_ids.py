@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 941b4eac2b3fd8e9; do not edit.
+# Made by tools/generate_messages.py, digest e1bd4bb5dd1ab5bf; do not edit.
 """AllocateProducerIds, API key 67: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, int64
+from kafkalite.protocol.fields import int16, int32, int64
+from kafkalite.protocol.schema import Request, Response
 
 
 class AllocateProducerIdsRequest(

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest f807fec174af0b60; do not edit.
+# Made by tools/generate_messages.py, digest 07e29e1523a56eac; do not edit.
 """AlterClientQuotas, API key 49: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    float64,
-    int16,
-    int32,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, float64, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class EntityData(Struct):

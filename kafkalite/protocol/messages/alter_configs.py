@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 332d45d44f8483da; do not edit.
+# Made by tools/generate_messages.py, digest 72caeb9924ee1598; do not edit.
 """AlterConfigs, API key 33: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class AlterableConfig(Struct):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 287d762cab2e1f10; do not edit.
+# Made by tools/generate_messages.py, digest 17d140d2e7b74915; do not edit.
 """AlterPartition, API key 56: versions 2 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,18 +1,10 @@
-# Made by tools/generate_messages.py, digest 55dff9735d1d6319; do not edit.
+# Made by tools/generate_messages.py, digest 39fea949dee89ede; do not edit.
 """AlterPartitionReassignments, API key 45: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ReassignablePartition(Struct):

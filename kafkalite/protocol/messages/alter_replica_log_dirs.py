@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 37bbcf6ceacd2989; do not edit.
+# Made by tools/generate_messages.py, digest 2f8c3c3911f309aa; do not edit.
 """AlterReplicaLogDirs, API key 34: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class AlterReplicaLogDirTopic(Struct):

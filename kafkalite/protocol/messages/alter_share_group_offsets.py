@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 542aa35decc4317c; do not edit.
+# Made by tools/generate_messages.py, digest a15439f78bc9b387; do not edit.
 """AlterShareGroupOffsets, API key 91: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

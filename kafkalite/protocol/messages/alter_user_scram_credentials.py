@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest b4063bd9f08b780f; do not edit.
+# Made by tools/generate_messages.py, digest ebe66a9bca0a4526; do not edit.
 """AlterUserScramCredentials, API key 51: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    binary,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, binary, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ScramCredentialDeletion(Struct):

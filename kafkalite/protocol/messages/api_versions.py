@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 85501a51b6b2add9; do not edit.
+# Made by tools/generate_messages.py, digest af06c9ce2ab537e0; do not edit.
 """ApiVersions, API key 18: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ApiVersionsRequest(

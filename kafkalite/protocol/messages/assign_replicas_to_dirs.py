@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 2bace5c0dd168e62; do not edit.
+# Made by tools/generate_messages.py, digest e39dd2316eb2b445; do not edit.
 """AssignReplicasToDirs, API key 73: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, uuid
+from kafkalite.protocol.fields import array, int16, int32, int64, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 3d821160bbc05a60; do not edit.
+# Made by tools/generate_messages.py, digest f4bd52913e37f88c; do not edit.
 """BeginQuorumEpoch, API key 53: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 7c41d37082b53cac; do not edit.
+# Made by tools/generate_messages.py, digest 88187bba8ca00e0e; do not edit.
 """BrokerHeartbeat, API key 63: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, array, boolean, int16, int32, int64, uuid
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, uuid
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.types import Uuid
 
 

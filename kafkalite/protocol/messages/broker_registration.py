@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest 1e5ae88f33e51414; do not edit.
+# Made by tools/generate_messages.py, digest 234f64956c658b41; do not edit.
 """BrokerRegistration, API key 62: versions 0 to 4, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest f8f0e73b72f0f326; do not edit.
+# Made by tools/generate_messages.py, digest 7030ef798782a031; do not edit.
 """Records of `__consumer_offsets`: offsets and classic groups, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    binary,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, binary, int32, int64, string, uuid
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest 29a0c26696deddf7; do not edit.
+# Made by tools/generate_messages.py, digest a4ea8bda685aa8c4; do not edit.
 """ConsumerGroupDescribe, API key 69: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string, struct, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest c6961f5132bcf6b2; do not edit.
+# Made by tools/generate_messages.py, digest ab318240a661630f; do not edit.
 """ConsumerGroupHeartbeat, API key 68: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, string, struct, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest fc74b358df0e905c; do not edit.
+# Made by tools/generate_messages.py, digest cdac3a1b1a9ec26c; do not edit.
 """Records of `__consumer_offsets`: consumer groups (KIP-848), as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    binary,
-    int32,
-    int64,
-    int8,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, binary, int32, int64, int8, string, struct, uuid
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest ca1e1355d9ccc43f; do not edit.
+# Made by tools/generate_messages.py, digest b4fa92896d00e94d; do not edit.
 """What classic consumers put into JoinGroup and SyncGroup, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Message, Struct, array, binary, int32, string
+from kafkalite.protocol.fields import array, binary, int32, string
+from kafkalite.protocol.schema import Message, Struct
 
 
 class ConsumerProtocolAssignmentTopicPartition(Struct):

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 4d16c59a4f4da4d1; do not edit.
+# Made by tools/generate_messages.py, digest d32f9455a09cafc1; do not edit.
 """Bodies of control records and of the transaction index's entries, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Message,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, struct, uint16, uuid
+from kafkalite.protocol.schema import Message, Struct
 from kafkalite.types import Uuid
 
 

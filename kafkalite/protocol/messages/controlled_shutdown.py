@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest c63f938c9aee762c; do not edit.
+# Made by tools/generate_messages.py, digest 552843747c2859e3; do not edit.
 """ControlledShutdown, API key 7: versions 0 to 3, as of Kafka 3.9.2."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ControlledShutdownRequest(

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 1615a37f0c9bff29; do not edit.
+# Made by tools/generate_messages.py, digest 1d91b0c233fcb0cd; do not edit.
 """ControllerRegistration, API key 70: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest c2564fcf38bd7fe8; do not edit.
+# Made by tools/generate_messages.py, digest 07a88f4d7f8008d7; do not edit.
 """CreateAcls, API key 30: versions 1 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class AclCreation(Struct):

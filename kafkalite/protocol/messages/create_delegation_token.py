@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 096e845922fc3ef5; do not edit.
+# Made by tools/generate_messages.py, digest 08f01ad2d48ae3c1; do not edit.
 """CreateDelegationToken, API key 38: versions 1 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    binary,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, binary, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class CreatableRenewers(Struct):

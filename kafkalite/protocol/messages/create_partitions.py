@@ -1,18 +1,10 @@
-# Made by tools/generate_messages.py, digest 99373b8db23d6c28; do not edit.
+# Made by tools/generate_messages.py, digest f9031d4357ca1f58; do not edit.
 """CreatePartitions, API key 37: versions 0 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class CreatePartitionsAssignment(Struct):

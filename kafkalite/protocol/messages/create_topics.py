@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 9e92b7b6aa2184e5; do not edit.
+# Made by tools/generate_messages.py, digest cb0c62868a986399; do not edit.
 """CreateTopics, API key 19: versions 2 to 7, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 070bd93321d30cea; do not edit.
+# Made by tools/generate_messages.py, digest 29d61772b7047959; do not edit.
 """DeleteAcls, API key 31: versions 1 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DeleteAclsFilter(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 28573c07c2a68828; do not edit.
+# Made by tools/generate_messages.py, digest 784d7eeeeb3d7d2f; do not edit.
 """DeleteGroups, API key 42: versions 0 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DeleteGroupsRequest(Request, api_key=42, versions="0-3", flexible="2+", listeners="broker"):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest d822b07065af4d9c; do not edit.
+# Made by tools/generate_messages.py, digest f34c74bb9034f715; do not edit.
 """DeleteRecords, API key 21: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DeleteRecordsPartition(Struct):

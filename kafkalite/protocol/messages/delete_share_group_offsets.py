@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 5d06663bb556a11b; do not edit.
+# Made by tools/generate_messages.py, digest c96ccd1e08af373f; do not edit.
 """DeleteShareGroupOffsets, API key 92: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
+from kafkalite.protocol.fields import array, int16, int32, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

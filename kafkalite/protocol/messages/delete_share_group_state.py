@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 92ccaad274eea2e2; do not edit.
+# Made by tools/generate_messages.py, digest a83c235c96e7cd0e; do not edit.
 """DeleteShareGroupState, API key 86: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
+from kafkalite.protocol.fields import array, int16, int32, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 5a5e79d7ff714014; do not edit.
+# Made by tools/generate_messages.py, digest f37f16cafcf39d01; do not edit.
 """DeleteTopics, API key 20: versions 1 to 6, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
+from kafkalite.protocol.fields import array, int16, int32, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

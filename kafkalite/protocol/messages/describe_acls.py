@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 73532614a5761538; do not edit.
+# Made by tools/generate_messages.py, digest 1171e215e0ffb8e0; do not edit.
 """DescribeAcls, API key 29: versions 1 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeAclsRequest(

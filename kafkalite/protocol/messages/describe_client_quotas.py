@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest a98c99b30bcdf119; do not edit.
+# Made by tools/generate_messages.py, digest e23af623e6ab586c; do not edit.
 """DescribeClientQuotas, API key 48: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    float64,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, float64, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ComponentData(Struct):

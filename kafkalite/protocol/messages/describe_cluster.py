@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 814c45924bc0a1b2; do not edit.
+# Made by tools/generate_messages.py, digest e2e75e04a1582148; do not edit.
 """DescribeCluster, API key 60: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeClusterRequest(

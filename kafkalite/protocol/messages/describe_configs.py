@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 6a20d0afe47adaf2; do not edit.
+# Made by tools/generate_messages.py, digest 388d2336c919c71b; do not edit.
 """DescribeConfigs, API key 32: versions 1 to 4, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeConfigsResource(Struct):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 430feb3ecc1dd568; do not edit.
+# Made by tools/generate_messages.py, digest b70092f37dc95cbf; do not edit.
 """DescribeDelegationToken, API key 41: versions 1 to 3, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    binary,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, binary, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeDelegationTokenOwner(Struct):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 7d3d38701f693c06; do not edit.
+# Made by tools/generate_messages.py, digest feb78701a31b21bd; do not edit.
 """DescribeGroups, API key 15: versions 0 to 6, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    binary,
-    boolean,
-    int16,
-    int32,
-    string,
-)
+from kafkalite.protocol.fields import array, binary, boolean, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeGroupsRequest(Request, api_key=15, versions="0-6", flexible="5+", listeners="broker"):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest fbf6b81ad77a803e; do not edit.
+# Made by tools/generate_messages.py, digest 78855746016e754c; do not edit.
 """DescribeLogDirs, API key 35: versions 1 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribableLogDirTopic(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest c2515221a9b7f9d3; do not edit.
+# Made by tools/generate_messages.py, digest 51134536070536f3; do not edit.
 """DescribeProducers, API key 61: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class TopicRequest(Struct):

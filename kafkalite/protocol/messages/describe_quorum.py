@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 36923e48bbe8db7e; do not edit.
+# Made by tools/generate_messages.py, digest 4c99e97f17fb76ba; do not edit.
 """DescribeQuorum, API key 55: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 136f2db05de1fb11; do not edit.
+# Made by tools/generate_messages.py, digest 3e0c374eda1f0ef2; do not edit.
 """DescribeShareGroupOffsets, API key 90: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

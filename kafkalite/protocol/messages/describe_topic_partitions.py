@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 61eeef425a4a2e80; do not edit.
+# Made by tools/generate_messages.py, digest 945a4c973629c4ce; do not edit.
 """DescribeTopicPartitions, API key 75: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string, struct, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

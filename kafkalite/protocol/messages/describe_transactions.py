@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 88c71b320dffef50; do not edit.
+# Made by tools/generate_messages.py, digest f4d40b55d98f35e4; do not edit.
 """DescribeTransactions, API key 65: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class DescribeTransactionsRequest(

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest fe8f9066859cbc1e; do not edit.
+# Made by tools/generate_messages.py, digest b9339a20648a23e7; do not edit.
 """DescribeUserScramCredentials, API key 50: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class UserName(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest fa1d24adb1c0a444; do not edit.
+# Made by tools/generate_messages.py, digest ebe50b8fcf77fdc9; do not edit.
 """ElectLeaders, API key 43: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class TopicPartitions(Struct):

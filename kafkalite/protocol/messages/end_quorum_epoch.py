@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 7c73cdb03afd424e; do not edit.
+# Made by tools/generate_messages.py, digest fb0ce86b53fc557f; do not edit.
 """EndQuorumEpoch, API key 54: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

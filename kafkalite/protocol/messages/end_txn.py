@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 5bf63923c008f15b; do not edit.
+# Made by tools/generate_messages.py, digest 3b739258cbd00a97; do not edit.
 """EndTxn, API key 26: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, boolean, int16, int32, int64, string
+from kafkalite.protocol.fields import boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class EndTxnRequest(Request, api_key=26, versions="0-5", flexible="3+", listeners="broker"):

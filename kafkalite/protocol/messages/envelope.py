@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest e9040174313e71f2; do not edit.
+# Made by tools/generate_messages.py, digest 94ca9c39abe0bcbb; do not edit.
 """Envelope, API key 58: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, binary, int16
+from kafkalite.protocol.fields import binary, int16
+from kafkalite.protocol.schema import Request, Response
 
 
 class EnvelopeRequest(Request, api_key=58, versions="0", flexible="0+", listeners="controller"):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 35c84e4e3628815d; do not edit.
+# Made by tools/generate_messages.py, digest 370f45d4af52c57d; do not edit.
 """ExpireDelegationToken, API key 40: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, binary, int16, int32, int64
+from kafkalite.protocol.fields import binary, int16, int32, int64
+from kafkalite.protocol.schema import Request, Response
 
 
 class ExpireDelegationTokenRequest(

@@ -1,13 +1,10 @@
-# Made by tools/generate_messages.py, digest 781daf4f228d5be9; do not edit.
+# Made by tools/generate_messages.py, digest c2b443eb69dbae84; do not edit.
 """Fetch, API key 1: versions 4 to 18, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     Records,
-    Request,
-    Response,
-    Struct,
     array,
     int16,
     int32,
@@ -18,6 +15,7 @@ from kafkalite.protocol.schema import (
     struct,
     uuid,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,13 +1,10 @@
-# Made by tools/generate_messages.py, digest 4cf1663c62acfb96; do not edit.
+# Made by tools/generate_messages.py, digest 6cb9935194f71a38; do not edit.
 """FetchSnapshot, API key 59: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     Records,
-    Request,
-    Response,
-    Struct,
     array,
     int16,
     int32,
@@ -18,6 +15,7 @@ from kafkalite.protocol.schema import (
     uint16,
     uuid,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

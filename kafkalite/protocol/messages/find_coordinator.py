@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest b79589ad7f6effdc; do not edit.
+# Made by tools/generate_messages.py, digest e1d668e81d2a308d; do not edit.
 """FindCoordinator, API key 10: versions 0 to 6, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class FindCoordinatorRequest(

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 4ad2233c66b3542d; do not edit.
+# Made by tools/generate_messages.py, digest 3453836dde9f33a5; do not edit.
 """GetTelemetrySubscriptions, API key 71: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 3db060e1a05d783e; do not edit.
+# Made by tools/generate_messages.py, digest 15f1016ed5fe7947; do not edit.
 """What stands before each request and response, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Message, int16, int32, string
+from kafkalite.protocol.fields import int16, int32, string
+from kafkalite.protocol.schema import Message
 
 
 class RequestHeader(Message, versions="0-2", flexible="2+"):

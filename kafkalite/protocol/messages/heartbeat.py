@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 878aad2ca0470262; do not edit.
+# Made by tools/generate_messages.py, digest 57778cc9a214efb1; do not edit.
 """Heartbeat, API key 12: versions 0 to 4, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, string
+from kafkalite.protocol.fields import int16, int32, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class HeartbeatRequest(Request, api_key=12, versions="0-4", flexible="4+", listeners="broker"):

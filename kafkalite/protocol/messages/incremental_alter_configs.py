@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest eec797fbac45c9b0; do not edit.
+# Made by tools/generate_messages.py, digest 7598efd29b64eea3; do not edit.
 """IncrementalAlterConfigs, API key 44: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class AlterableConfig(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 666000b751edc843; do not edit.
+# Made by tools/generate_messages.py, digest 63681f17c657cf01; do not edit.
 """InitProducerId, API key 22: versions 0 to 6, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, boolean, int16, int32, int64, string
+from kafkalite.protocol.fields import boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class InitProducerIdRequest(

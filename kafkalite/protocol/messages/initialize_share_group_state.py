@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 04351fb220a8af84; do not edit.
+# Made by tools/generate_messages.py, digest a55ea1a19e689bb2; do not edit.
 """InitializeShareGroupState, API key 83: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 6558c7135bc5ea9d; do not edit.
+# Made by tools/generate_messages.py, digest 179281a14497203f; do not edit.
 """JoinGroup, API key 11: versions 0 to 9, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    binary,
-    boolean,
-    int16,
-    int32,
-    string,
-)
+from kafkalite.protocol.fields import array, binary, boolean, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class JoinGroupRequestProtocol(Struct):

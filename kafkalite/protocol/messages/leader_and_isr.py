@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest 86f21c6337a02f3c; do not edit.
+# Made by tools/generate_messages.py, digest e38b64090fe31084; do not edit.
 """LeaderAndIsr, API key 4: versions 0 to 7, as of Kafka 3.9.2."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

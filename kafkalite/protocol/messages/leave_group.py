@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 690d967e761c7746; do not edit.
+# Made by tools/generate_messages.py, digest 860f64b1f3699d14; do not edit.
 """LeaveGroup, API key 13: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class MemberIdentity(Struct):

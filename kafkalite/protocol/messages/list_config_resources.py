@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 06d516909e8c82cb; do not edit.
+# Made by tools/generate_messages.py, digest 9f8d38dc06c550ba; do not edit.
 """ListConfigResources, API key 74: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int8, string
+from kafkalite.protocol.fields import array, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ListConfigResourcesRequest(

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 88dcc31bb8d0a1e7; do not edit.
+# Made by tools/generate_messages.py, digest 6526652f3d257f55; do not edit.
 """ListGroups, API key 16: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ListGroupsRequest(Request, api_key=16, versions="0-5", flexible="3+", listeners="broker"):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 7b244c64aab6c44e; do not edit.
+# Made by tools/generate_messages.py, digest 4b889a6b3ac8ba31; do not edit.
 """ListOffsets, API key 2: versions 1 to 11, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ListOffsetsPartition(Struct):

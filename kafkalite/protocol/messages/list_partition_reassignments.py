@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 0ab1f35e4321d5e0; do not edit.
+# Made by tools/generate_messages.py, digest 08abf7cc2d884554; do not edit.
 """ListPartitionReassignments, API key 46: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ListPartitionReassignmentsTopics(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest b3a6d1faf16b19e2; do not edit.
+# Made by tools/generate_messages.py, digest a7a4e62db92a03dd; do not edit.
 """ListTransactions, API key 66: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class ListTransactionsRequest(

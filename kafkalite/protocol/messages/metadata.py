@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 273e9e82cb546e1a; do not edit.
+# Made by tools/generate_messages.py, digest bb4fe2fd6e3d7091; do not edit.
 """Metadata, API key 3: versions 0 to 13, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

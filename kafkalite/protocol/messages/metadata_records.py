@@ -1,11 +1,9 @@
-# Made by tools/generate_messages.py, digest 6815849909a940d3; do not edit.
+# Made by tools/generate_messages.py, digest 9ea53a8ce73144e6; do not edit.
 """Records of the metadata log, `__cluster_metadata`, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    MetadataRecord,
-    Struct,
+from kafkalite.protocol.fields import (
     array,
     binary,
     boolean,
@@ -18,6 +16,7 @@ from kafkalite.protocol.schema import (
     uint16,
     uuid,
 )
+from kafkalite.protocol.schema import MetadataRecord, Struct
 from kafkalite.types import Uuid
 
 

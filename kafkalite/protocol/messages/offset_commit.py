@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 56ef297d57029c11; do not edit.
+# Made by tools/generate_messages.py, digest 685b2337ba001811; do not edit.
 """OffsetCommit, API key 8: versions 2 to 10, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 8c09950f348ee1e4; do not edit.
+# Made by tools/generate_messages.py, digest bdef06117005fd86; do not edit.
 """OffsetDelete, API key 47: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, string
+from kafkalite.protocol.fields import array, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class OffsetDeleteRequestPartition(Struct):

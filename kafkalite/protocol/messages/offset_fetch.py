@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest e6eea75b594580f7; do not edit.
+# Made by tools/generate_messages.py, digest 448862a412c8b303; do not edit.
 """OffsetFetch, API key 9: versions 1 to 10, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 0dcd9c6054acb951; do not edit.
+# Made by tools/generate_messages.py, digest 89d284c5d9a17c45; do not edit.
 """OffsetForLeaderEpoch, API key 23: versions 2 to 4, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafkalite.protocol.fields import array, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class OffsetForLeaderPartition(Struct):

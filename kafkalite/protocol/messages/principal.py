@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 2d113b13b67a2c99; do not edit.
+# Made by tools/generate_messages.py, digest bdc436230f5f11b5; do not edit.
 """The principal inside Envelope and delegation tokens, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Message, boolean, string
+from kafkalite.protocol.fields import boolean, string
+from kafkalite.protocol.schema import Message
 
 
 class DefaultPrincipalData(Message, versions="0", flexible="0+"):

@@ -1,13 +1,10 @@
-# Made by tools/generate_messages.py, digest 1e81b85fd527b337; do not edit.
+# Made by tools/generate_messages.py, digest e2ca976d15dad8eb; do not edit.
 """Produce, API key 0: versions 3 to 13, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     Records,
-    Request,
-    Response,
-    Struct,
     array,
     int16,
     int32,
@@ -17,6 +14,7 @@ from kafkalite.protocol.schema import (
     struct,
     uuid,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

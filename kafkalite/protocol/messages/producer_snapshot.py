@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 199edf907bc0e706; do not edit.
+# Made by tools/generate_messages.py, digest 4cd8bf31bf29fee3; do not edit.
 """The file with a partition's producers, `OFFSET.snapshot`, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Message, Struct, array, int16, int32, int64, uint32
+from kafkalite.protocol.fields import array, int16, int32, int64, uint32
+from kafkalite.protocol.schema import Message, Struct
 
 
 class ProducerEntry(Struct):

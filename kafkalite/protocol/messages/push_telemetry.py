@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 6ef6d36d7030aaf5; do not edit.
+# Made by tools/generate_messages.py, digest 05e56ce710224be9; do not edit.
 """PushTelemetry, API key 72: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, binary, boolean, int16, int32, int8, uuid
+from kafkalite.protocol.fields import binary, boolean, int16, int32, int8, uuid
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.types import Uuid
 
 

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 670a7716d464da2d; do not edit.
+# Made by tools/generate_messages.py, digest 8f9760204faa3a6b; do not edit.
 """ReadShareGroupState, API key 84: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

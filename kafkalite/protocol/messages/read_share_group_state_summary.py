@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 1689d02fdcd34a46; do not edit.
+# Made by tools/generate_messages.py, digest 71b73f620507ce62; do not edit.
 """ReadShareGroupStateSummary, API key 87: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 963a2e0f38005a05; do not edit.
+# Made by tools/generate_messages.py, digest 5ec360e053071829; do not edit.
 """RemoveRaftVoter, API key 81: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, string, uuid
+from kafkalite.protocol.fields import int16, int32, string, uuid
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.types import Uuid
 
 

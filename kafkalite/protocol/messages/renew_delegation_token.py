@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 7e2002c34c0d36be; do not edit.
+# Made by tools/generate_messages.py, digest 4fc394a84d01cae1; do not edit.
 """RenewDelegationToken, API key 39: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, binary, int16, int32, int64
+from kafkalite.protocol.fields import binary, int16, int32, int64
+from kafkalite.protocol.schema import Request, Response
 
 
 class RenewDelegationTokenRequest(

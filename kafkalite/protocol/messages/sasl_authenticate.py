@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest cfd9b9f47a12292f; do not edit.
+# Made by tools/generate_messages.py, digest 8afbacde339b9607; do not edit.
 """SaslAuthenticate, API key 36: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, binary, int16, int64, string
+from kafkalite.protocol.fields import binary, int16, int64, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class SaslAuthenticateRequest(

@@ -1,12 +1,9 @@
-# Made by tools/generate_messages.py, digest 58e36b4a9206c712; do not edit.
+# Made by tools/generate_messages.py, digest 7b035ada7ffcab58; do not edit.
 """ShareAcknowledge, API key 79: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
+from kafkalite.protocol.fields import (
     array,
     boolean,
     int16,
@@ -17,6 +14,7 @@ from kafkalite.protocol.schema import (
     struct,
     uuid,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,13 +1,10 @@
-# Made by tools/generate_messages.py, digest 96cb889d7f49a129; do not edit.
+# Made by tools/generate_messages.py, digest 8ed8167c15774926; do not edit.
 """ShareFetch, API key 78: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
+from kafkalite.protocol.fields import (
     Records,
-    Request,
-    Response,
-    Struct,
     array,
     boolean,
     int16,
@@ -19,6 +16,7 @@ from kafkalite.protocol.schema import (
     struct,
     uuid,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest a17faaaffc52939b; do not edit.
+# Made by tools/generate_messages.py, digest a810903c8350dabb; do not edit.
 """ShareGroupDescribe, API key 77: version 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, string, struct, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

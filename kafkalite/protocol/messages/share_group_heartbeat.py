@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest d1710edf1d1a59f1; do not edit.
+# Made by tools/generate_messages.py, digest d63895666e892fe9; do not edit.
 """ShareGroupHeartbeat, API key 76: version 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    string,
-    struct,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, string, struct, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest d9447aceca5c506a; do not edit.
+# Made by tools/generate_messages.py, digest b8a9fd9e927cb813; do not edit.
 """Records of `__consumer_offsets`: share groups (KIP-932), as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 from kafkalite.types import Uuid
 
 

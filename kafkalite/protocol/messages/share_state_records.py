@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 43728f2f88fc19e5; do not edit.
+# Made by tools/generate_messages.py, digest 3f866e8610506fc3; do not edit.
 """Records of `__share_group_state`, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 13eafccfd6081568; do not edit.
+# Made by tools/generate_messages.py, digest b9104443be289ddf; do not edit.
 """StopReplica, API key 5: versions 0 to 4, as of Kafka 3.9.2."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class StopReplicaPartitionV0(Struct):

@@ -1,12 +1,9 @@
-# Made by tools/generate_messages.py, digest 9d2e465bac3c8022; do not edit.
+# Made by tools/generate_messages.py, digest a132508329dd2bb1; do not edit.
 """StreamsGroupDescribe, API key 89: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
+from kafkalite.protocol.fields import (
     array,
     boolean,
     int16,
@@ -17,6 +14,7 @@ from kafkalite.protocol.schema import (
     struct,
     uint16,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class StreamsGroupDescribeRequest(

@@ -1,12 +1,9 @@
-# Made by tools/generate_messages.py, digest cd01a1565934e876; do not edit.
+# Made by tools/generate_messages.py, digest b94f4f2f543032f3; do not edit.
 """StreamsGroupHeartbeat, API key 88: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
+from kafkalite.protocol.fields import (
     array,
     boolean,
     int16,
@@ -17,6 +14,7 @@ from kafkalite.protocol.schema import (
     struct,
     uint16,
 )
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class KeyValue(Struct):

@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest 6ddfd99a1c99494d; do not edit.
+# Made by tools/generate_messages.py, digest 20ff5b3fbad1537d; do not edit.
 """Records of `__consumer_offsets`: streams groups (KIP-1071), as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    struct,
-    uint16,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string, struct, uint16
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 
 
 class StreamsGroupMetadataKey(CoordinatorKey, api_key=17, versions="0"):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 9bce1c5a6104b87a; do not edit.
+# Made by tools/generate_messages.py, digest 82c31c47371ad94d; do not edit.
 """StreamsGroupTopologyDescriptionUpdate, API key 93: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int8,
-    string,
-    struct,
-)
+from kafkalite.protocol.fields import array, int16, int32, int8, string, struct
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class TopologyDescriptionNode(Struct):

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 5c7b9da3162aafdd; do not edit.
+# Made by tools/generate_messages.py, digest 2762cc11f9158958; do not edit.
 """SyncGroup, API key 14: versions 0 to 5, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, Struct, array, binary, int16, int32, string
+from kafkalite.protocol.fields import array, binary, int16, int32, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class SyncGroupRequestAssignment(Struct):

@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest 20f9fe7296331e09; do not edit.
+# Made by tools/generate_messages.py, digest 21ba97a45b41d8a9; do not edit.
 """Records of `__transaction_state`, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    CoordinatorKey,
-    CoordinatorValue,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string
+from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue, Struct
 
 
 class TransactionLogKey(CoordinatorKey, api_key=0, versions="0"):

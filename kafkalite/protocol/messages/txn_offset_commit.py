@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest e73b857e95c3ed2e; do not edit.
+# Made by tools/generate_messages.py, digest e44b60db91c28103; do not edit.
 """TxnOffsetCommit, API key 28: versions 0 to 6, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest 081281f429a86862; do not edit.
+# Made by tools/generate_messages.py, digest 7dd31590f1b82901; do not edit.
 """UnregisterBroker, API key 64: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, string
+from kafkalite.protocol.fields import int16, int32, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class UnregisterBrokerRequest(

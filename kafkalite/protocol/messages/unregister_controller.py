@@ -1,9 +1,10 @@
-# Made by tools/generate_messages.py, digest a4eb63592400ab08; do not edit.
+# Made by tools/generate_messages.py, digest ac580d552982d488; do not edit.
 """UnregisterController, API key 94: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import Request, Response, int16, int32, string
+from kafkalite.protocol.fields import int16, int32, string
+from kafkalite.protocol.schema import Request, Response
 
 
 class UnregisterControllerRequest(

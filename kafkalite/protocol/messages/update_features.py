@@ -1,19 +1,10 @@
-# Made by tools/generate_messages.py, digest d061de3cbc32e04c; do not edit.
+# Made by tools/generate_messages.py, digest ba9fc1cfa93fbe29; do not edit.
 """UpdateFeatures, API key 57: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class FeatureUpdateKey(Struct):

@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest 0c87ebecb07d8b66; do not edit.
+# Made by tools/generate_messages.py, digest 5b6b09ab756a3635; do not edit.
 """UpdateMetadata, API key 6: versions 0 to 8, as of Kafka 3.9.2."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 631c906e6ff495b8; do not edit.
+# Made by tools/generate_messages.py, digest 2891c5b1fae2bdaf; do not edit.
 """UpdateRaftVoter, API key 82: version 0, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, string, struct, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

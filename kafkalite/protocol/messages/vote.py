@@ -1,21 +1,10 @@
-# Made by tools/generate_messages.py, digest d4b9f711d24182d2; do not edit.
+# Made by tools/generate_messages.py, digest af32591352c2ddbb; do not edit.
 """Vote, API key 52: versions 0 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    string,
-    uint16,
-    uuid,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, string, uint16, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 9bad74c4d50c9e47; do not edit.
+# Made by tools/generate_messages.py, digest 0a875e1e39bcae1a; do not edit.
 """WriteShareGroupState, API key 85: versions 0 to 1, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-    uuid,
-)
+from kafkalite.protocol.fields import array, int16, int32, int64, int8, string, uuid
+from kafkalite.protocol.schema import Request, Response, Struct
 from kafkalite.types import Uuid
 
 

@@ -1,20 +1,10 @@
-# Made by tools/generate_messages.py, digest 16eb3dce6d3350fe; do not edit.
+# Made by tools/generate_messages.py, digest 5fd8a8f4e6efac4c; do not edit.
 """WriteTxnMarkers, API key 27: versions 1 to 2, as of Kafka 4.4.0."""
 
 from __future__ import annotations
 
-from kafkalite.protocol.schema import (
-    Request,
-    Response,
-    Struct,
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    int8,
-    string,
-)
+from kafkalite.protocol.fields import array, boolean, int16, int32, int64, int8, string
+from kafkalite.protocol.schema import Request, Response, Struct
 
 
 class WritableTxnMarkerTopic(Struct):
