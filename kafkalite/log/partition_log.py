@@ -380,8 +380,8 @@ class PartitionLog:
     def close(self, *, sync: bool = False) -> None:
         """Write indexes and producer states as a clean stop leaves them, and let the files go.
 
-        With `sync` before a clean stop is put on record. May be called twice; the log opens its files
-        again when it is used after all.
+        With `sync` before a clean stop is put on record. May be called twice; the log opens its
+        files again when it is used after all.
         """
         self._segments.active.seal()
         if self.end_offset > 0:
