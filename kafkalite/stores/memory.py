@@ -32,7 +32,7 @@ from kafkalite.metadata.store import (
     StoreEvent,
 )
 from kafkalite.ports.clock import Clock
-from kafkalite.stores.metadata_log import MetadataLog
+from kafkalite.stores.metadata_log import MetadataLog, NewEpoch
 from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch, Offset
 
 _log = logging.getLogger(__name__)
@@ -136,18 +136,15 @@ class MemoryStore:
 
     def _elect(self) -> None:
         session = self._candidates[0]
-        epoch = self._next_epoch()
-        self._controller = session
-        self._publish((), self._end_offset(), epoch, session.broker_id)
-        session.listener(Elected(epoch))
-
-    def _next_epoch(self) -> ControllerEpoch:
         if self._log is None:
-            return ControllerEpoch(self._image.epoch + 1)
-        return self._log.begin_epoch(self._clock.now_ms())
-
-    def _end_offset(self) -> Offset:
-        return self._image.end_offset if self._log is None else self._log.end_offset
+            end = self._image.end_offset
+            epoch, changes = NewEpoch(ControllerEpoch(self._image.epoch + 1), ())
+        else:
+            epoch, changes = self._log.begin_epoch(self._clock.now_ms())
+            end = self._log.end_offset
+        self._controller = session
+        self._publish(changes, end, epoch, session.broker_id)
+        session.listener(Elected(epoch))
 
     def _load(self) -> Loaded:
         live = [session.live for session in self._sessions.values() if session.live is not None]

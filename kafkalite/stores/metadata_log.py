@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
@@ -71,6 +72,14 @@ _CONFIG = TopicConfig(max_message_bytes=2**31 - 1)
 """Kafka's `metadata.log.segment.bytes` and `.ms` are the defaults of topics; a commit is one batch,
 however large."""
 _NO_EPOCH = LeaderEpoch(0)
+
+
+class NewEpoch(NamedTuple):
+    """An epoch that began."""
+
+    epoch: ControllerEpoch
+    changes: tuple[Change, ...]
+    """What was appended with it."""
 
 
 class MetadataLog:
@@ -127,9 +136,9 @@ class MetadataLog:
         """Exclusive: where the next record goes."""
         return self._log.end_offset
 
-    def begin_epoch(self, now: TimestampMs) -> ControllerEpoch:
-        """Take the lead in the next epoch, and say so in the log, as a voter that elected
-        itself."""
+    def begin_epoch(self, now: TimestampMs) -> NewEpoch:
+        """Take the lead in the next epoch, and say so in the log, as a voter that elected itself.
+        A new log gets what it was formatted with."""
         self.epoch = ControllerEpoch(max(self.epoch, self._log.epochs.latest) + 1)
         self._files.replace(f"{self._folder}/{_QUORUM_STATE}", self._quorum_state())
         is_first = self._log.end_offset == 0
@@ -148,16 +157,14 @@ class MetadataLog:
         if self._aborts:
             self.append([AbortTransactionRecord(reason="the controller failed over")], now)
             self._aborts = False
+        changes: tuple[Change, ...] = ()
         if is_first:
-            formatted = list(self._formatted_changes())
+            formatted = tuple(self._formatted_changes())
             if formatted:
                 begin = BeginTransactionRecord(name="Bootstrap records")
-                changes = [begin, *formatted, EndTransactionRecord()]
+                changes = (begin, *formatted, EndTransactionRecord())
                 self.append(changes, now)
-                draft = MetadataDraft(self.image)
-                draft.apply_all(changes)
-                self._finish(draft)
-        return self.epoch
+        return NewEpoch(self.epoch, changes)
 
     def append(self, changes: Iterable[Change], now: TimestampMs) -> Offset:
         """All of them as one batch; the end offset after it. `OSError` when the disk refuses: then
@@ -255,9 +262,6 @@ class MetadataLog:
                 case _:
                     draft.apply(change)
         self._aborts = pending is not None
-        self._finish(draft)
-
-    def _finish(self, draft: MetadataDraft) -> None:
         self.image = draft.finish(
             end_offset=self._log.end_offset, epoch=self.epoch, controller_id=self._node_id
         ).image

@@ -34,9 +34,10 @@ from kafkalite.metadata.store import (
     MetadataSession,
     SessionLost,
 )
+from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord
 from kafkalite.server.controller_driver import RETRY_MS, ControllerDriver
 from kafkalite.stores.memory import MemoryStore
-from kafkalite.stores.metadata_log import MetadataLog
+from kafkalite.stores.metadata_log import FOLDER, MetadataLog
 from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, ProducerId, TimestampMs
 from tests.controller.sample_cluster import broker_registration, uuid
 from tests.server.hand_clock import HandClock
@@ -84,7 +85,7 @@ def memory_store(clock: HandClock, files: MemoryFiles | None = None) -> MemorySt
         directory_id=uuid(2001),
         now=TimestampMs(0),
         clean=False,
-        formatted_with=(),
+        formatted_with=[FeatureLevelRecord(name="metadata.version", feature_level=33)],
     )
     return MemoryStore("cluster", clock, log)
 
@@ -188,6 +189,9 @@ def test_a_restart_keeps_topics_and_never_gives_a_producer_id_twice(clock: HandC
     assert (partition.leader, partition.leader_epoch) == (1, 1)
     assert again.block() == ProducerIdBlock(ProducerId(1000), 1000)
     assert again.image.features == {"metadata.version": 33}
+    log = files.open_read(f"{FOLDER}/00000000000000000000.log")
+    content = log.read(0, log.size)
+    assert content.count(b"metadata.version") == 1 + 2, "formatted with once, registered twice"
 
 
 class SlowSession:
