@@ -55,6 +55,36 @@ def test_defaults_encode_in_each_version(cls: type[Message]) -> None:
         assert codec.decode(cls, version, codec.encode(message, version)) == message
 
 
+@pytest.mark.parametrize("depth", range(1, 4))
+def test_the_smallest_elements_are_not_too_small(depth: int) -> None:
+    """A count is checked against the least that its elements can take; here they take that."""
+    for cls, version in VERSIONS:
+        message = smallest(cls, version, depth)
+        assert isinstance(message, Message)
+        assert codec.decode(cls, version, codec.encode(message, version)) == message
+
+
+def smallest(cls: type[Struct], version: int, depth: int) -> Struct:
+    """Null or empty wherever it can be, but for two elements in each array, `depth` arrays deep."""
+    made = cls()
+    for field in schema_of(cls).fields:
+        if version not in field.versions:
+            continue
+        element = field.kind.element
+        value: object = default_of(field)
+        if element is not None and depth > 0:
+            zero = smallest(element.struct, version, depth - 1) if element.struct else element.zero
+            value = [zero, zero]
+        elif version in field.nullable:
+            value = None
+        elif field.kind.name == "records":
+            value = b""
+        elif field.kind.struct is not None:
+            value = smallest(field.kind.struct, version, depth)
+        setattr(made, field.name, value)
+    return made
+
+
 def test_requests_and_responses_come_in_pairs() -> None:
     requests = {cls.__name__: cls for cls in message_classes() if issubclass(cls, Request)}
     responses = {cls.__name__: cls for cls in message_classes() if issubclass(cls, Response)}
