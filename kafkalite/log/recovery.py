@@ -156,6 +156,7 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     if segment.size == end:
         return None
     file.truncate(segment.size)
+    file.sync()  # The recovery point may stand right here, and then nobody looks again.
     return Cut(segment.name, segment.size, end - segment.size, reason)
 
 
