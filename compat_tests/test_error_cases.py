@@ -7,6 +7,7 @@ are not selected.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import pytest
@@ -22,10 +23,15 @@ LATER = (
     "fetch-bad-session-epoch",  # without fetch sessions each incremental fetch has an unknown one.
     "sasl-",
 )
+DIFFERS = {
+    "produce-broken-gzip": "records are not decoded to be checked, only batch headers are",
+}
+"""Cases that kafkalite answers otherwise on purpose, and why; the real Kafka is asked them."""
 RECORDED = [
     row
     for row in rows("errors.json")
     if row.get("key") in SERVED and not row["case"].startswith(LATER)
+    if "BOOTSTRAP" in os.environ or row["case"] not in DIFFERS
 ]
 HOUR_MS = "3600000"
 TOPICS: dict[str, Fields] = {
