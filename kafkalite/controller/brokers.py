@@ -22,6 +22,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import BrokerImage, MetadataImage
 from kafkalite.metadata.snapshot import register_broker as registration_record
+from kafkalite.metadata.store import BrokerRegistration
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
 )
@@ -68,9 +69,19 @@ def register_broker(
             broker_id=broker.id, broker_epoch=broker.epoch, fenced=_UNFENCE
         ),
     ]
-    if known is None or known.incarnation_id != wanted.incarnation_id or known.fenced:
+    if _may_have_lost_records(known, wanted):
         records += after_return(image, broker.id, active_ids(image) | {broker.id})
     return records, BrokerRegistered(broker.epoch)
+
+
+def _may_have_lost_records(known: BrokerImage | None, wanted: BrokerRegistration) -> bool:
+    """Whether what the broker led needs a new election. Not for one that registers again while it
+    runs, nor for one that comes back from a clean stop before it was fenced."""
+    if known is None or known.fenced:
+        return True
+    if known.incarnation_id == wanted.incarnation_id:
+        return False
+    return known.epoch != wanted.previous_broker_epoch
 
 
 def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:

@@ -33,9 +33,12 @@ ControllerOutcome = Outcome[Event, Change]
 class Controller:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
-    def __init__(self, defaults: TopicDefaults = TopicDefaults()) -> None:  # noqa: B008  # it is frozen.
-        self._defaults = defaults
-        self._state = ControllerState()
+    def __init__(
+        self, defaults: TopicDefaults | None = None, image: MetadataImage | None = None
+    ) -> None:
+        """`image` is what the log has made so far: an empty one when None."""
+        self._defaults = defaults or TopicDefaults()
+        self._state = ControllerState(image or MetadataImage())
 
     @property
     def image(self) -> MetadataImage:

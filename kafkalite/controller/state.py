@@ -16,11 +16,13 @@ from kafkalite.types import Uuid
 class ControllerState:
     """The image is drafted while records come in, and finished when someone looks."""
 
-    def __init__(self) -> None:
-        self._image = MetadataImage()
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
         self._draft: MetadataDraft | None = None
         self._names: dict[Uuid, str] = {}
         self._colliding: dict[str, list[str]] = {}
+        for topic in image.topics.values():
+            self._add_name(topic.id, topic.name)
 
     @property
     def image(self) -> MetadataImage:
@@ -45,8 +47,7 @@ class ControllerState:
         self._draft.apply(record)
         match record:
             case TopicRecord():
-                self._names[record.topic_id] = record.name
-                self._colliding.setdefault(collision_key(record.name), []).append(record.name)
+                self._add_name(record.topic_id, record.name)
             case RemoveTopicRecord():
                 name = self._names.pop(record.topic_id)
                 key = collision_key(name)
@@ -55,3 +56,7 @@ class ControllerState:
                     del self._colliding[key]
             case _:
                 pass
+
+    def _add_name(self, id: Uuid, name: str) -> None:
+        self._names[id] = name
+        self._colliding.setdefault(collision_key(name), []).append(name)

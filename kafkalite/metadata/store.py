@@ -25,6 +25,8 @@ from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import Endpoint, MetadataImage, VersionRange
 from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
 
+NO_BROKER_EPOCH = BrokerEpoch(-1)
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistration:
@@ -38,6 +40,9 @@ class BrokerRegistration:
     """By name: the levels that it supports."""
     rack: str | None = None
     log_dirs: tuple[Uuid, ...] = ()
+    previous_broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """Its epoch at its last stop, if that was a clean one: then it has lost nothing, and what it
+    leads goes on in the same leader epoch (KIP-966)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +95,7 @@ members."""
 class Loaded:
     """All that a new controller starts from."""
 
-    changes: tuple[Change, ...]
-    """That fold into the present image, from an empty one."""
     image: MetadataImage
-    """The same, folded."""
     brokers: tuple[LiveBroker, ...]
     """Registered now, by id; every later one comes as `BrokerJoined`."""
 

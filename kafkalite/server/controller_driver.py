@@ -172,9 +172,7 @@ class ControllerDriver:
     def _loaded(self, term: Elected, loaded: Loaded) -> None:
         if self._term is not term or self._session is None:
             return  # The term ended while the metadata was on its way.
-        core = Controller(self._defaults)
-        for change in loaded.changes:
-            core.apply(change)
+        core = Controller(self._defaults, loaded.image)
         end = loaded.image.end_offset
         journal = _StoreJournal(self._session, term.epoch)
         driver = CoreDriver[Event, Change](

@@ -14,7 +14,6 @@ from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta, whole
 from kafkalite.metadata.draft import fold
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.snapshot import changes_of
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -149,7 +148,7 @@ class MemoryStore:
     def _load(self) -> Loaded:
         live = [session.live for session in self._sessions.values() if session.live is not None]
         live.sort(key=lambda broker: broker.registration.broker_id)
-        return Loaded(tuple(changes_of(self._image)), self._image, tuple(live))
+        return Loaded(self._image, tuple(live))
 
     def _commit(
         self, session: _Session, epoch: ControllerEpoch, changes: tuple[Change, ...]

@@ -173,10 +173,6 @@ class MetadataLog:
         self._append(build_batch(records), now)
         return self._log.end_offset
 
-    def sync(self) -> None:
-        """Return when all that was appended would survive a loss of power."""
-        self._log.sync()
-
     def close(self) -> None:
         """Sync, and let go of the files."""
         self._log.sync()

@@ -58,7 +58,7 @@ class Cluster:
     """Decides and applies at once, as a driver over a store that never fails."""
 
     def __init__(self, *brokers: int, defaults: TopicDefaults | None = None) -> None:
-        self.controller = Controller(defaults or TopicDefaults())
+        self.controller = Controller(defaults)
         self.records: tuple[Change, ...] = ()
         """Of the last event."""
         self.log: list[Change] = []

@@ -62,5 +62,7 @@ def test_loading_is_applying_the_log() -> None:
     for record in cluster.log:
         again.apply(record)
     assert again.image == cluster.controller.image
+    from_image = Controller(image=cluster.controller.image)
     event = CreateTopics("t", (NewTopic("a_b"), NewTopic("d", 9, 2)), (uuid(8), uuid(9)), 7)
-    assert again.decide(event, NOW) == cluster.controller.decide(event, NOW)
+    expected = cluster.controller.decide(event, NOW)
+    assert again.decide(event, NOW) == from_image.decide(event, NOW) == expected

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from kafkalite.controller.state import ControllerState
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import RemoveTopicRecord, TopicRecord
 from tests.controller.sample_cluster import uuid
 
 
 def test_the_image_follows_and_is_kept_while_nothing_changes() -> None:
-    state = ControllerState()
+    state = ControllerState(MetadataImage())
     state.apply(TopicRecord(name="a", topic_id=uuid(1)))
     state.apply(TopicRecord(name="b", topic_id=uuid(2)))
     image = state.image
@@ -15,7 +16,7 @@ def test_the_image_follows_and_is_kept_while_nothing_changes() -> None:
 
 
 def test_collisions_come_and_go_with_topics() -> None:
-    state = ControllerState()
+    state = ControllerState(MetadataImage())
     assert state.colliding_topic("a.b") is None
     state.apply(TopicRecord(name="a_b", topic_id=uuid(1)))
     state.apply(TopicRecord(name="a.b", topic_id=uuid(2)))
@@ -24,3 +25,13 @@ def test_collisions_come_and_go_with_topics() -> None:
     assert state.colliding_topic("a.b") == "a_b"
     state.apply(RemoveTopicRecord(topic_id=uuid(1)))
     assert state.colliding_topic("a.b") is None
+
+
+def test_a_state_can_begin_with_an_image() -> None:
+    first = ControllerState(MetadataImage())
+    first.apply(TopicRecord(name="a_b", topic_id=uuid(1)))
+    again = ControllerState(first.image)
+    assert again.image is first.image
+    assert again.colliding_topic("a.b") == "a_b"
+    again.apply(RemoveTopicRecord(topic_id=uuid(1)))
+    assert again.colliding_topic("a.b") is None
