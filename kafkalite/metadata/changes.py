@@ -15,7 +15,7 @@ varints:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol.codec import decode, encode
@@ -94,8 +94,16 @@ allow it."""
 
 _FRAME_VERSION: Final = 1
 
-_TYPES: Final[dict[int, type[KnownChange]]] = {
-    cls.__schema__.api_key: cls for cls in get_args(KnownChange)
+
+class _Type(NamedTuple):
+    cls: type[KnownChange]
+    newest: int
+    """The newest version of the record, which is the one to write as a rule."""
+
+
+_TYPES: Final = {
+    cls.__schema__.api_key: _Type(cls, cls.__schema__.versions.last)
+    for cls in get_args(KnownChange)
 }
 
 
@@ -116,16 +124,15 @@ def decode_change(value: bytes | bytearray | memoryview) -> Change:
         )
     number, position = _read_varint(value, position)
     version, position = _read_varint(value, position)
-    cls = _TYPES.get(number)
-    if cls is None:
+    known = _TYPES.get(number)
+    if known is None:
         return UnknownChange(number, version, bytes(value[position:]))
-    newest = cls.__schema__.versions.last
-    if version > newest:
+    if version > known.newest:
         raise ProtocolError(
-            f"{cls.__name__} version {version}: a newer Kafka wrote this metadata log,"
-            f" {newest} is the newest version known here"
+            f"{known.cls.__name__} version {version}: a newer Kafka wrote this metadata log,"
+            f" {known.newest} is the newest version known here"
         )
-    return decode(cls, version, value, position)
+    return decode(known.cls, version, value, position)
 
 
 def _version_to_write(change: KnownChange) -> int:
@@ -142,7 +149,7 @@ def _version_to_write(change: KnownChange) -> int:
                 return 2
             return 1 if change.in_controlled_shutdown else 0
         case _:
-            return type(change).__schema__.versions.last
+            return _TYPES[type(change).__schema__.api_key].newest
 
 
 def _frame(number: int, version: int) -> bytes:
@@ -160,6 +167,8 @@ def _varint_bytes(number: int) -> bytes:
 
 def _read_varint(value: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     number = 0
+    if position < len(value) and value[position] < 0x80:
+        return value[position], position + 1
     for shift in (0, 7, 14, 21, 28):
         if position >= len(value):
             raise ProtocolError("a metadata record ends within its head")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalite.metadata.changes import Change
+from kafkalite.metadata.changes import Change, UnknownChange
 from kafkalite.metadata.image import (
     BrokerImage,
     ControllerImage,
@@ -18,19 +18,39 @@ from kafkalite.metadata.image import (
     TopicImage,
 )
 from kafkalite.protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
     BrokerEndpoint,
     BrokerFeature,
+    ClientQuotaRecord,
     ConfigRecord,
     ControllerEndpoint,
     ControllerFeature,
+    DelegationTokenRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
+    ZkMigrationStateRecord,
 )
 from kafkalite.types import NO_LEADER
+
+_NOT_HELD = (
+    AccessControlEntryRecord,
+    ClientQuotaRecord,
+    DelegationTokenRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
+    RemoveUserScramCredentialRecord,
+    UnknownChange,
+    UserScramCredentialRecord,
+    ZkMigrationStateRecord,
+)
 
 
 def changes_of(image: MetadataImage) -> Iterator[Change]:
@@ -54,6 +74,11 @@ def changes_of(image: MetadataImage) -> Iterator[Change]:
         yield ProducerIdsRecord(
             broker_id=NO_LEADER, broker_epoch=-1, next_producer_id=image.next_producer_id
         )
+
+
+def is_held(change: Change) -> bool:
+    """Whether the image keeps what the change says, so that a snapshot of it loses nothing."""
+    return not isinstance(change, _NOT_HELD)
 
 
 def partition_record(topic: TopicImage, index: int, partition: PartitionImage) -> PartitionRecord:

@@ -3,13 +3,13 @@ it.
 
     00000000000000000000-0000000000.checkpoint   what the cluster was formatted with
     00000000000000000000.log                     all changes since, with KRaft's control records
+    OFFSET-EPOCH.checkpoint                      a snapshot: all changes below OFFSET
     quorum-state                                 who leads the quorum, in which epoch
     partition.metadata, leader-epoch-checkpoint  as in any partition
 
 A real Kafka 4.4 starts on such a folder, and this on one of its. Each commit is one batch, so it is
-there whole or not at all; it survives the death of the process once `append` has returned. Kafka
-also writes snapshots (`OFFSET-EPOCH.checkpoint`): they are read, not written yet, so opening takes
-time with the length of the log.
+there whole or not at all; it survives the death of the process once `append` has returned. A
+start that has replayed a long log leaves a snapshot, so that the next one need not.
 
 Source: Kafka's `KafkaRaftLog`, `Formatter`, `FileQuorumStateStore`, `MetadataBatchLoader` (KIP-595,
 KIP-630, KIP-853, KIP-868).
@@ -18,7 +18,6 @@ KIP-630, KIP-853, KIP-868).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -28,19 +27,13 @@ from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
-from kafkalite.metadata.changes import Change, decode_change, encode_change
+from kafkalite.metadata.changes import Change, encode_change
 from kafkalite.metadata.draft import MetadataDraft
 from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.snapshot import changes_of, is_held
 from kafkalite.protocol.messages.control_records import (
-    Endpoint,
-    KRaftVersionFeature,
-    KRaftVersionRecord,
     LeaderChangeMessage,
     LeaderChangeMessageVoter,
-    SnapshotFooterRecord,
-    SnapshotHeaderRecord,
-    VotersRecord,
-    VotersRecordVoter,
 )
 from kafkalite.protocol.messages.metadata_records import (
     AbortTransactionRecord,
@@ -48,9 +41,18 @@ from kafkalite.protocol.messages.metadata_records import (
     EndTransactionRecord,
     FeatureLevelRecord,
 )
-from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid, iter_headers
+from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import kraft_control_record
-from kafkalite.protocol.records.record import Record, build_batch, read_records
+from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.stores.checkpoint import (
+    FORMATTED,
+    changes_in,
+    checkpoint,
+    checkpoint_name,
+    newest_checkpoint,
+    read_checkpoint,
+    voter_records,
+)
 from kafkalite.types import (
     METADATA_TOPIC_ID,
     BrokerId,
@@ -64,14 +66,14 @@ from kafkalite.types import (
 
 FOLDER = "__cluster_metadata-0"
 
+SNAPSHOT_AFTER = 20_000
+"""Records replayed at a start that are worth a snapshot."""
+
 _QUORUM_STATE = "quorum-state"
-_CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-_FORMATTED = f"{0:020}-{0:010}.checkpoint"
 _READ_BYTES = 4 << 20
 _CONFIG = TopicConfig(max_message_bytes=2**31 - 1)
 """Kafka's `metadata.log.segment.bytes` and `.ms` are the defaults of topics; a commit is one batch,
 however large."""
-_NO_EPOCH = LeaderEpoch(0)
 
 
 class NewEpoch(NamedTuple):
@@ -126,9 +128,10 @@ class MetadataLog:
             clean=clean,
         )
         opened = cls(files, folder, log, node_id, directory_id)
-        if log.end_offset == 0 and not files.exists(f"{folder}/{_FORMATTED}"):
-            opened._write_formatted(formatted_with, now)
-        opened._load()
+        if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
+            voters = voter_records(node_id, directory_id, now)
+            files.replace(f"{folder}/{FORMATTED}", checkpoint(voters, formatted_with, now))
+        opened._load(now)
         return opened
 
     @property
@@ -152,14 +155,14 @@ class MetadataLog:
             )
         ]
         if is_first:
-            controls += self._voter_records(now)
+            controls += voter_records(self._node_id, self._directory_id, now)
         self._append(build_batch(controls, is_control=True), now)
         if self._aborts:
             self.append([AbortTransactionRecord(reason="the controller failed over")], now)
             self._aborts = False
         changes: tuple[Change, ...] = ()
         if is_first:
-            formatted = tuple(self._formatted_changes())
+            formatted = tuple(read_checkpoint(self._files, f"{self._folder}/{FORMATTED}"))
             if formatted:
                 begin = BeginTransactionRecord(name="Bootstrap records")
                 changes = (begin, *formatted, EndTransactionRecord())
@@ -198,54 +201,24 @@ class MetadataLog:
         }
         return json.dumps(state, separators=(",", ":")).encode()
 
-    def _voter_records(self, now: TimestampMs) -> list[Record]:
-        voter = VotersRecordVoter(
-            voter_id=self._node_id,
-            voter_directory_id=self._directory_id,
-            # Nobody dials it; a Kafka that starts on this folder writes its own.
-            endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=9093)],
-            k_raft_version_feature=KRaftVersionFeature(
-                min_supported_version=0, max_supported_version=1
-            ),
-        )
-        return [
-            kraft_control_record(KRaftVersionRecord(k_raft_version=1), now),
-            kraft_control_record(VotersRecord(voters=[voter]), now),
-        ]
-
-    def _write_formatted(self, features: Iterable[FeatureLevelRecord], now: TimestampMs) -> None:
-        """What `kafka-storage format --standalone` leaves: a snapshot of nothing but the
-        features."""
-        header = kraft_control_record(SnapshotHeaderRecord(last_contained_log_timestamp=0), now)
-        records = [Record(None, encode_change(level), timestamp=now) for level in features]
-        voters = [header, *self._voter_records(now)]
-        footer = kraft_control_record(SnapshotFooterRecord(), now)
-        content = b"".join(
-            [
-                _snapshot_batch(voters, 0, is_control=True),
-                _snapshot_batch(records, len(voters), is_control=False),
-                _snapshot_batch([footer], len(voters) + len(records), is_control=True),
-            ]
-        )
-        self._files.replace(f"{self._folder}/{_FORMATTED}", content)
-
     # Reading.
 
-    def _load(self) -> None:
+    def _load(self, now: TimestampMs) -> None:
         """From the newest snapshot, then the log behind it."""
         draft = MetadataDraft(self.image)
         offset = self._log.log_start_offset
-        found = [m for name in self._files.list(self._folder) if (m := _CHECKPOINT.fullmatch(name))]
-        newest = max(found, key=lambda match: match[1] + match[2], default=None)
-        if newest is not None and newest[0] != _FORMATTED:
-            data = self._read_checkpoint(newest[0])
-            for position, header in iter_headers(data):
-                draft.apply_all(_changes(data, position, header))
-            offset = Offset(int(newest[1]))
+        newest = newest_checkpoint(self._files, self._folder)
+        if newest is not None:
+            draft.apply_all(read_checkpoint(self._files, f"{self._folder}/{newest.name}"))
+            offset = newest.end_offset
+            if offset > self._log.end_offset:
+                raise InvariantError(f"{self._folder} ends before its snapshot {newest.name}")
         elif offset > 0:
             raise InvariantError(f"{self._folder} begins at offset {offset}, and has no snapshot")
+        held = True
         pending: list[Change] | None = None
         for change in self._changes_from(offset):
+            held = held and is_held(change)
             match change:
                 case BeginTransactionRecord():
                     pending = []
@@ -261,6 +234,21 @@ class MetadataLog:
         self.image = draft.finish(
             end_offset=self._log.end_offset, epoch=self.epoch, controller_id=self._node_id
         ).image
+        replayed = self._log.end_offset - offset
+        if held and not self._aborts and replayed > SNAPSHOT_AFTER:
+            self._write_snapshot(replayed, now)
+
+    def _write_snapshot(self, replayed: int, now: TimestampMs) -> None:
+        """So that the next start need not replay as much, if the image is smaller by far."""
+        changes = list(changes_of(self.image))
+        if replayed < 2 * len(changes):
+            return
+        self._log.sync()
+        epoch = self._log.epochs.latest
+        name = checkpoint_name(self._log.end_offset, epoch)
+        voters = voter_records(self._node_id, self._directory_id, now)
+        content = checkpoint(voters, changes, now, leader_epoch=epoch)
+        self._files.replace(f"{self._folder}/{name}", content)
 
     def _changes_from(self, offset: Offset) -> Iterator[Change]:
         while offset < self._log.end_offset:
@@ -281,36 +269,10 @@ class MetadataLog:
             next_offset = offset
             for position, header in iter_headers(data):
                 next_offset = header.next_offset
-                yield from _changes(data, position, header)
+                yield from changes_in(data, position, header)
             if next_offset == offset:
                 raise InvariantError(f"{self._folder} has no whole batch at offset {offset}")
             offset = next_offset
-
-    def _formatted_changes(self) -> Iterator[Change]:
-        """What a cluster that Kafka formatted, and never started, was formatted with."""
-        data = self._read_checkpoint(_FORMATTED)
-        for position, header in iter_headers(data):
-            yield from _changes(data, position, header)
-
-    def _read_checkpoint(self, name: str) -> memoryview:
-        return memoryview(read_file(self._files, f"{self._folder}/{name}") or b"")
-
-
-def _snapshot_batch(records: list[Record], base_offset: int, *, is_control: bool) -> bytearray:
-    return build_batch(
-        records, base_offset=Offset(base_offset), leader_epoch=_NO_EPOCH, is_control=is_control
-    )
-
-
-def _changes(data: memoryview, position: int, header: BatchHeader) -> Iterator[Change]:
-    """The changes in one batch; none in control batches."""
-    if not crc_is_valid(data, position, header):
-        raise CorruptRecordError(f"the metadata batch at offset {header.base_offset} has a bad CRC")
-    if header.is_control:
-        return
-    for record in read_records(data, position, header):
-        if record.value is not None:
-            yield decode_change(record.value)
 
 
 def _read_epoch(files: Files, path: str) -> int:

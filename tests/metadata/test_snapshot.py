@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from kafkalite.metadata.changes import decode_change, encode_change
+from kafkalite.metadata.changes import UnknownChange, decode_change, encode_change
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.snapshot import changes_of
+from kafkalite.metadata.snapshot import changes_of, is_held
+from kafkalite.protocol.messages.metadata_records import UserScramCredentialRecord
 from tests.metadata.sample_changes import golden_changes, image_of
 
 
@@ -20,3 +21,9 @@ def test_its_changes_survive_their_bytes() -> None:
 
 def test_an_empty_image_has_none() -> None:
     assert list(changes_of(MetadataImage())) == []
+
+
+def test_what_an_image_does_not_hold_is_known() -> None:
+    assert all(is_held(change) for change in golden_changes())
+    assert not is_held(UnknownChange(99, 0, b""))
+    assert not is_held(UserScramCredentialRecord(name="alice"))

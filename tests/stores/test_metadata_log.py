@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from kafkalite.controller.features import FINALIZED
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
 from kafkalite.metadata.changes import Change, encode_change
 from kafkalite.metadata.snapshot import changes_of
 from kafkalite.protocol.messages.control_records import (
@@ -23,11 +26,16 @@ from kafkalite.protocol.messages.metadata_records import (
     EndTransactionRecord,
     FeatureLevelRecord,
     NoOpRecord,
+    PartitionChangeRecord,
     ProducerIdsRecord,
+    TopicRecord,
+    UserScramCredentialRecord,
 )
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import read_kraft_control_record
 from kafkalite.protocol.records.record import Record, build_batch, read_records
+from kafkalite.stores import metadata_log
+from kafkalite.stores.checkpoint import checkpoint, read_checkpoint, voter_records
 from kafkalite.stores.metadata_log import FOLDER, MetadataLog
 from kafkalite.types import BrokerId, Offset, TimestampMs, parse_uuid
 from tests.metadata.sample_changes import (
@@ -37,6 +45,7 @@ from tests.metadata.sample_changes import (
     image_of,
     partition,
     topic,
+    uuid,
 )
 
 NOW = TimestampMs(1_700_000_000_000)
@@ -209,8 +218,7 @@ def test_transactions_that_end() -> None:
 
 
 def snapshot(changes: list[Change]) -> bytes:
-    records = [Record(None, encode_change(change), timestamp=NOW) for change in changes]
-    return bytes(build_batch(records, base_offset=Offset(0)))
+    return checkpoint(voter_records(BrokerId(1), DIRECTORY, NOW), changes, NOW)
 
 
 def test_a_snapshot_stands_for_the_log_before_it() -> None:
@@ -223,6 +231,83 @@ def test_a_snapshot_stands_for_the_log_before_it() -> None:
     log.begin_epoch(NOW)
     log.append([topic("after", 78)], NOW)
     assert list(open_log(files).image.topics)[-1] == "after"
+
+
+def test_a_long_log_leaves_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("t", 1), partition(1, 0, [1])], NOW)
+    for _ in range(20):
+        log.append([PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=1)], NOW)
+    monkeypatch.setattr(metadata_log, "SNAPSHOT_AFTER", 20)
+    image = open_log(files).image
+    (name,) = (name for name in files.list(FOLDER) if name.startswith(f"{image.end_offset:020}"))
+    assert name == f"{image.end_offset:020}-0000000001.checkpoint"
+    replaced = read_changes(files, f"{FOLDER}/{name}")
+    assert len(replaced) == 3, "a feature, a topic, a partition"
+    monkeypatch.setattr(MetadataLog, "_changes_from", nothing_below(image.end_offset))
+    again = open_log(files)
+    assert again.image == image
+    assert again.begin_epoch(NOW).epoch == 2
+
+
+def nothing_below(end_offset: int) -> object:
+    """In place of reading the log: fails if what the snapshot has were to be read again."""
+
+    def read(self: MetadataLog, offset: Offset) -> Iterator[Change]:
+        assert offset == end_offset
+        return iter(())
+
+    return read
+
+
+def read_changes(files: Files, path: str) -> list[Change]:
+    return list(read_checkpoint(files, path))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        UserScramCredentialRecord(name="alice"),
+        BeginTransactionRecord(),
+        topic("many-of-these", 99),
+    ],
+)
+def test_no_snapshot_that_would_lose_something_or_gain_nothing(
+    monkeypatch: pytest.MonkeyPatch, last: Change
+) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    if isinstance(last, TopicRecord):
+        log.append([topic(f"t{n}", n + 1) for n in range(40)], NOW)
+    else:
+        log.append([NoOpRecord()] * 40, NOW)
+    log.append([last], NOW)
+    monkeypatch.setattr(metadata_log, "SNAPSHOT_AFTER", 20)
+    open_log(files)
+    assert [name for name in files.list(FOLDER) if name.endswith(".checkpoint")] == [
+        CHECKPOINT.rpartition("/")[2]
+    ]
+
+
+def test_a_log_that_ends_before_its_snapshot() -> None:
+    files = golden_folder()
+    files.replace(f"{FOLDER}/{195:020}-{1:010}.checkpoint", snapshot([]))
+    with pytest.raises(InvariantError, match="ends before its snapshot"):
+        open_log(files, clean=True)
+
+
+def test_on_a_real_disk(tmp_path: Path) -> None:
+    files = OsFiles(str(tmp_path))
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("t", 1), partition(1, 0, [1])], NOW)
+    again = open_log(files)
+    assert list(again.image.topics) == ["t"]
+    again.close()
+    log.close()
 
 
 def test_a_log_whose_beginning_is_gone_needs_a_snapshot() -> None:

@@ -1,0 +1,134 @@
+"""Checkpoint files of the metadata log: snapshots, and what the cluster was formatted with.
+
+    OFFSET-EPOCH.checkpoint    all changes below OFFSET (20 digits), the last of them of EPOCH (10)
+
+A checkpoint is a run of batches, as in a log: a control batch with the snapshot's header and the
+voters, batches of changes, a control batch with the footer. The one at offset 0 of epoch 0 is no
+snapshot: it has the features and settings that `kafka-storage format` was told, which the first
+controller writes to the log.
+
+Source: Kafka's `Snapshots`, `RecordsSnapshotWriter`, `Formatter` (KIP-630, KIP-853).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.checkpoints import read_file
+from kafkalite.log.files import Files
+from kafkalite.metadata.changes import Change, decode_change, encode_change
+from kafkalite.protocol.messages.control_records import (
+    Endpoint,
+    KRaftVersionFeature,
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+    VotersRecordVoter,
+)
+from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid, iter_headers
+from kafkalite.protocol.records.control import kraft_control_record
+from kafkalite.protocol.records.record import Record, build_batch, read_records
+from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
+
+_NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_BATCH_RECORDS = 10_000
+_FIRST_EPOCH = LeaderEpoch(0)
+
+
+class Checkpoint(NamedTuple):
+    """A snapshot's file. In the order of offsets."""
+
+    end_offset: Offset
+    """Exclusive: the log goes on from there."""
+    epoch: LeaderEpoch
+    name: str
+
+
+def checkpoint_name(end_offset: int, epoch: int) -> str:
+    """The name of the file."""
+    return f"{end_offset:020}-{epoch:010}.checkpoint"
+
+
+FORMATTED = checkpoint_name(0, 0)
+
+
+def newest_checkpoint(files: Files, folder: str) -> Checkpoint | None:
+    """The snapshot with the highest offset; None when there is none."""
+    found = [
+        Checkpoint(Offset(int(match[1])), LeaderEpoch(int(match[2])), name)
+        for name in files.list(folder)
+        if (match := _NAME.fullmatch(name)) and name != FORMATTED
+    ]
+    return max(found, default=None)
+
+
+def read_checkpoint(files: Files, path: str) -> Iterator[Change]:
+    """Its changes; none when the file is missing. `CorruptRecordError` for a damaged one."""
+    data = memoryview(read_file(files, path) or b"")
+    for position, header in iter_headers(data):
+        yield from changes_in(data, position, header)
+
+
+def changes_in(data: memoryview, position: int, header: BatchHeader) -> Iterator[Change]:
+    """The changes in one batch, whose CRC is checked; none in control batches."""
+    if not crc_is_valid(data, position, header):
+        raise CorruptRecordError(f"the metadata batch at offset {header.base_offset} has a bad CRC")
+    if header.is_control:
+        return
+    for record in read_records(data, position, header):
+        if record.value is not None:
+            yield decode_change(record.value)
+
+
+def voter_records(node_id: BrokerId, directory_id: Uuid, now: TimestampMs) -> list[Record]:
+    """That the quorum is this node alone, as its control records say it."""
+    voter = VotersRecordVoter(
+        voter_id=node_id,
+        voter_directory_id=directory_id,
+        # Nobody dials it; a Kafka that starts on this folder writes its own.
+        endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=9093)],
+        k_raft_version_feature=KRaftVersionFeature(
+            min_supported_version=0, max_supported_version=1
+        ),
+    )
+    return [
+        kraft_control_record(KRaftVersionRecord(k_raft_version=1), now),
+        kraft_control_record(VotersRecord(voters=[voter]), now),
+    ]
+
+
+def checkpoint(
+    voters: list[Record],
+    changes: Iterable[Change],
+    now: TimestampMs,
+    *,
+    leader_epoch: LeaderEpoch = _FIRST_EPOCH,
+) -> bytes:
+    """The content of a checkpoint file."""
+    header = kraft_control_record(SnapshotHeaderRecord(last_contained_log_timestamp=now), now)
+    batches: list[bytearray] = []
+    offset = 0
+
+    def add(records: list[Record], *, is_control: bool) -> None:
+        nonlocal offset
+        batches.append(
+            build_batch(
+                records,
+                base_offset=Offset(offset),
+                leader_epoch=leader_epoch,
+                is_control=is_control,
+            )
+        )
+        offset += len(records)
+
+    add([header, *voters], is_control=True)
+    values = (Record(None, encode_change(change), timestamp=now) for change in changes)
+    while records := list(islice(values, _BATCH_RECORDS)):
+        add(records, is_control=False)
+    add([kraft_control_record(SnapshotFooterRecord(), now)], is_control=True)
+    return b"".join(batches)
