@@ -7,9 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from random import (
-    Random,
-)  # Its own seed makes each run the same; nothing of the product draws from it.
 
 import pytest
 

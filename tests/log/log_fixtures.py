@@ -1,0 +1,87 @@
+"""A log in memory, and batches to append to it."""
+
+from __future__ import annotations
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.validation import RecordValidation
+from kafkalite.protocol.records.batch import BatchHeader, iter_headers
+from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
+
+FOLDER = "orders-3"
+TOPIC_ID = Uuid(b"0123456789abcdef")
+NOW = TimestampMs(1_700_000_000_000)
+EPOCH = LeaderEpoch(4)
+
+
+def open_log(
+    files: MemoryFiles | None = None,
+    config: TopicConfig = TopicConfig(),  # noqa: B008  # A named tuple does not change.
+    *,
+    clean: bool = True,
+    now: TimestampMs = NOW,
+    log_start_offset: int = 0,
+    record_validation: RecordValidation = "header",
+) -> PartitionLog:
+    return PartitionLog.open(
+        MemoryFiles() if files is None else files,
+        FOLDER,
+        config=config,
+        topic_id=TOPIC_ID,
+        now=now,
+        clean=clean,
+        log_start_offset=Offset(log_start_offset),
+        record_validation=record_validation,
+    )
+
+
+def records(*timestamps: int, value: bytes = b"v") -> list[Record]:
+    return [Record(b"k", value, (), TimestampMs(timestamp)) for timestamp in timestamps]
+
+
+def batch(*timestamps: int, value: bytes = b"v") -> bytearray:
+    return build_batch(records(*(timestamps or (NOW,)), value=value))
+
+
+def idempotent(sequence: int, count: int = 1, *, producer: int = 9, epoch: int = 0) -> bytearray:
+    return build_batch(
+        records(*[NOW] * count),
+        producer_id=ProducerId(producer),
+        producer_epoch=ProducerEpoch(epoch),
+        base_sequence=sequence,
+    )
+
+
+def append(log: PartitionLog, data: bytearray, *, now: TimestampMs = NOW) -> Appended:
+    return log.append_as_leader(memoryview(data), leader_epoch=EPOCH, now=now)
+
+
+def read(
+    log: PartitionLog, offset: int, *, max_bytes: int = 1 << 20, max_offset: int | None = None
+) -> bytes:
+    end = log.end_offset if max_offset is None else Offset(max_offset)
+    return taken(
+        log.read(Offset(offset), max_bytes=max_bytes, max_offset=end, first_batch_whole=True)
+    )
+
+
+def taken(found: LogRead) -> bytes:
+    """The bytes of a read; its lease is given back."""
+    if found.part is None:
+        assert found.size_bytes == 0
+        return b""
+    assert isinstance(found.part, memoryview)
+    data = bytes(found.part)
+    assert len(data) == found.size_bytes
+    found.part.release()
+    return data
+
+
+def headers(data: bytes) -> list[BatchHeader]:
+    return [header for _, header in iter_headers(data)]
+
+
+def stored(log: PartitionLog) -> bytes:
+    return b"".join(segment.file.read(0, segment.size) for segment in log.segments)

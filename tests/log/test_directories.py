@@ -1,0 +1,240 @@
+"""A log folder: one holder, known owner, a clean stop on record, partitions set aside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.directories import (
+    CLEAN_SHUTDOWN,
+    METADATA_PARTITION,
+    LogDirectory,
+    PartitionFolder,
+)
+from kafkalite.log.files import Files
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
+from kafkalite.log.meta_properties import LogDirectoryError, Meta, format_meta, parse_meta
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.types import (
+    METADATA_TOPIC_ID,
+    BrokerEpoch,
+    BrokerId,
+    Offset,
+    TopicPartition,
+    Uuid,
+    parse_uuid,
+)
+from tests.log.golden_folders import ROOT
+from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch
+
+ORDERS = TopicPartition("orders", 3)
+UNIQUE = Uuid(bytes(range(16)))
+
+
+@pytest.fixture
+def files() -> MemoryFiles:
+    return MemoryFiles()
+
+
+def open_directory(files: Files, *, node: int = 1) -> LogDirectory:
+    return LogDirectory.open(
+        files,
+        location="/data/logs",
+        node_id=BrokerId(node),
+        new_cluster_id="the-cluster",
+        new_directory_id=UNIQUE,
+    )
+
+
+def open_orders(directory: LogDirectory, topic_id: Uuid = TOPIC_ID) -> PartitionLog:
+    return directory.open_partition(ORDERS, topic_id=topic_id, config=TopicConfig(), now=NOW)
+
+
+def stop(directory: LogDirectory, *, high_watermark: int = 0) -> None:
+    directory.close(broker_epoch=BrokerEpoch(13), high_watermarks={ORDERS: Offset(high_watermark)})
+
+
+def content(files: MemoryFiles, path: str) -> bytes:
+    return files.open_read(path).read(0, 9999)
+
+
+def test_a_new_folder(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    assert directory.meta == Meta(BrokerId(1), "the-cluster", UNIQUE)
+    assert not directory.was_clean
+    assert directory.broker_epoch == -1
+    assert files.list("") == [".gitignore", ".lock", "meta.properties"]
+    assert content(files, ".gitignore") == b"*\n"
+
+
+def test_a_folder_with_something_in_it_is_not_ours_to_ignore(files: MemoryFiles) -> None:
+    files.replace("notes.txt", b"")
+    open_directory(files)
+    assert ".gitignore" not in files.list("")
+
+
+def test_one_holder_at_a_time(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    with pytest.raises(LogDirectoryError, match=r"/data/logs is in use: .*\.lock"):
+        open_directory(files)
+    directory.abandon()
+    open_directory(files)
+
+
+def test_another_nodes_folder_is_refused_and_left_free(files: MemoryFiles) -> None:
+    open_directory(files).abandon()
+    with pytest.raises(LogDirectoryError, match="belongs to node 1, not to 2"):
+        open_directory(files, node=2)
+    assert open_directory(files).meta.cluster_id == "the-cluster"
+
+
+def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    stop(directory, high_watermark=1)
+    assert content(files, CLEAN_SHUTDOWN) == b'{"version":0,"brokerEpoch":13}'
+    assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 1\n"
+    assert content(files, "replication-offset-checkpoint") == b"0\n1\norders 3 1\n"
+    assert content(files, "log-start-offset-checkpoint") == b"0\n0\n"
+    assert content(files, "cleaner-offset-checkpoint") == b"0\n0\n"
+    files.crash()
+    again = open_directory(files)
+    assert (again.was_clean, again.broker_epoch) == (True, 13)
+    assert again.high_watermarks == {ORDERS: 1}
+    log = open_orders(again)
+    assert (log.end_offset, log.recovery_point, log.cuts) == (1, 1, ())
+    files.crash()
+    assert not open_directory(files).was_clean
+
+
+@pytest.mark.parametrize("left", [b"", b"{}", b"[]"])
+def test_a_mark_of_a_clean_stop_may_be_empty(files: MemoryFiles, left: bytes) -> None:
+    files.replace(CLEAN_SHUTDOWN, left)
+    directory = open_directory(files)
+    assert (directory.was_clean, directory.broker_epoch) == (True, -1)
+    assert not files.exists(CLEAN_SHUTDOWN)
+
+
+def test_finds_its_partitions(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    open_orders(directory)
+    directory.open_partition(
+        METADATA_PARTITION, topic_id=METADATA_TOPIC_ID, config=TopicConfig(), now=NOW
+    )
+    files.make_folder("my-topic-0")
+    for name in ("no-number", "-5", "orders-3.0123-delete", "x"):
+        files.make_folder(name)
+    assert directory.find_partitions() == [
+        PartitionFolder(TopicPartition("my-topic", 0), "my-topic-0", None),
+        PartitionFolder(ORDERS, "orders-3", TOPIC_ID),
+    ]
+
+
+def test_the_metadata_log_has_no_line_in_the_checkpoints(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    log = directory.open_partition(
+        METADATA_PARTITION, topic_id=METADATA_TOPIC_ID, config=TopicConfig(), now=NOW
+    )
+    append(log, batch())
+    stop(directory)
+    assert content(files, "recovery-point-offset-checkpoint") == b"0\n0\n"
+
+
+def test_a_deleted_partition_frees_its_name_at_once(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    folder = directory.delete_partition(ORDERS, UNIQUE)
+    assert folder == "orders-3.000102030405060708090a0b0c0d0e0f-delete"
+    assert directory.logs == {}
+    assert open_orders(directory, Uuid(b"another topic id")).end_offset == 0
+    assert directory.find_deleted() == [folder]
+    directory.remove(folder)
+    assert directory.find_deleted() == []
+    assert files.exists("orders-3")
+
+
+def test_an_older_topics_folder_is_a_stray(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    stop(directory)
+    again = open_directory(files)
+    with pytest.raises(KafkaError) as caught:
+        open_orders(again, Uuid(b"another topic id"))
+    assert caught.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
+    folder = again.set_stray(ORDERS, UNIQUE)
+    assert folder == "orders-3.000102030405060708090a0b0c0d0e0f-stray"
+    assert open_orders(again, Uuid(b"another topic id")).recovery_point == 0
+
+
+def test_long_names_are_cut(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    partition = TopicPartition("t" * 249, 12)
+    directory.open_partition(partition, topic_id=TOPIC_ID, config=TopicConfig(), now=NOW)
+    folder = directory.delete_partition(partition, UNIQUE)
+    assert len(folder) == 255
+    assert folder.endswith("t-12.000102030405060708090a0b0c0d0e0f-delete")
+
+
+def test_log_starts_above_the_first_segment_are_kept(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    log = open_orders(directory)
+    for _ in range(3):
+        append(log, batch())
+    log.log_start_offset = Offset(2)
+    stop(directory)
+    assert content(files, "log-start-offset-checkpoint") == b"0\n1\norders 3 2\n"
+    assert open_orders(open_directory(files)).log_start_offset == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["recovery-point-offset-checkpoint", "orders-3/partition.metadata"]
+)
+def test_damaged_files_are_named(files: MemoryFiles, name: str) -> None:
+    files.make_folder("orders-3")
+    files.replace(name, b"junk")
+    with pytest.raises(LogDirectoryError, match=r"/data/logs.*damaged"):
+        open_directory(files).find_partitions()
+
+
+class TestMetaProperties:
+    def test_kafkas_own(self) -> None:
+        meta = parse_meta((ROOT / "meta.properties").read_bytes(), "x")
+        assert meta == Meta(
+            BrokerId(1), "oracle-AAAAAAAAAAAAAAA", parse_uuid("1x9SQgBzT5uQ75Ea6Jv__Q")
+        )
+        assert parse_meta(format_meta(meta), "x") == meta
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"node.id=1\n",
+            b"version=1\nnode.id=one\ncluster.id=c\ndirectory.id=1x9SQgBzT5uQ75Ea6Jv__Q\n",
+            b"version=1\nnode.id=1\ncluster.id=c\ndirectory.id=short\n",
+            b"no equals sign\n",
+            b"\xff",
+        ],
+    )
+    def test_damaged(self, content: bytes) -> None:
+        with pytest.raises(LogDirectoryError, match=r"x/meta\.properties is damaged"):
+            parse_meta(content, "x")
+
+    def test_another_version(self) -> None:
+        with pytest.raises(LogDirectoryError, match="version 0"):
+            parse_meta(b"version=0\nbroker.id=1\n", "x")
+
+
+def test_on_a_real_disk(tmp_path: Path) -> None:
+    files = OsFiles(str(tmp_path / "made" / "here"))
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    with pytest.raises(LogDirectoryError):
+        open_directory(OsFiles(str(tmp_path / "made" / "here")))
+    stop(directory)
+    again = open_directory(files)
+    assert again.was_clean
+    assert open_orders(again).end_offset == 1
+    again.abandon()
