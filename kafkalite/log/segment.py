@@ -17,7 +17,6 @@ from kafkalite.errors import InvariantError
 from kafkalite.log.files import File, Files, Part
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
-from kafkalite.protocol.records.batch import TimestampType
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
@@ -215,9 +214,6 @@ class Segment:
             header = batch.header
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
-            if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-                offset = max(header.base_offset, start_offset)
-                return TimestampOffset(header.max_timestamp, offset, header.partition_leader_epoch)
             for record in read_records(batch.buffer, batch.at, header):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return TimestampOffset(
