@@ -7,23 +7,21 @@ whoever makes the event, so that the same event gives the same decision.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.store import BrokerRegistration
 from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionAssignment:
+class PartitionAssignment(NamedTuple):
     """Replicas of one partition, chosen by the client; the first is the preferred leader."""
 
     partition: int
     replicas: tuple[BrokerId, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(NamedTuple):
     """A topic that someone wants."""
 
     name: str
@@ -36,8 +34,7 @@ class NewTopic:
     """Key and value; of a key given twice the last counts. None is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopics:
+class CreateTopics(NamedTuple):
     """Answered by `TopicsCreated`."""
 
     token: Hashable
@@ -49,24 +46,21 @@ class CreateTopics:
     validate_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TopicToDelete:
+class TopicToDelete(NamedTuple):
     """By name or by id, not both."""
 
     name: str | None = None
     id: Uuid = ZERO_UUID
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTopics:
+class DeleteTopics(NamedTuple):
     """Answered by `TopicsDeleted`."""
 
     token: Hashable
     topics: tuple[TopicToDelete, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AllocateProducerIds:
+class AllocateProducerIds(NamedTuple):
     """Answered by `ProducerIdBlock`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
 
     token: Hashable
@@ -74,8 +68,7 @@ class AllocateProducerIds:
     broker_epoch: BrokerEpoch
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterBroker:
+class RegisterBroker(NamedTuple):
     """A broker's session has registered it. Answered by `BrokerRegistered`, to those who wait."""
 
     token: Hashable | None
@@ -83,8 +76,7 @@ class RegisterBroker:
     broker_epoch: BrokerEpoch
 
 
-@dataclass(frozen=True, slots=True)
-class LoseBroker:
+class LoseBroker(NamedTuple):
     """A broker's session is over."""
 
     broker_id: BrokerId
@@ -92,8 +84,7 @@ class LoseBroker:
     token: None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartTerm:
+class StartTerm(NamedTuple):
     """The first event of every term. A new cluster gets its first records; brokers that are not
     among `live` have until their session would time out to come back."""
 
@@ -104,8 +95,7 @@ class StartTerm:
 Event = CreateTopics | DeleteTopics | AllocateProducerIds | RegisterBroker | LoseBroker | StartTerm
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedTopic:
+class CreatedTopic(NamedTuple):
     """It exists, or would (validate_only)."""
 
     name: str
@@ -116,8 +106,7 @@ class CreatedTopic:
     """What was set, each key once."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedTopic:
+class RefusedTopic(NamedTuple):
     """It does not, and why, in Kafka's words."""
 
     name: str
@@ -125,15 +114,13 @@ class RefusedTopic:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicsCreated:
+class TopicsCreated(NamedTuple):
     """In the order of the request, but names given twice come once, at the end."""
 
     topics: tuple[CreatedTopic | RefusedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedTopic:
+class DeletedTopic(NamedTuple):
     """What became of one topic that was to go. Of those gone, name and id; else what was asked."""
 
     name: str | None
@@ -142,23 +129,20 @@ class DeletedTopic:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicsDeleted:
+class TopicsDeleted(NamedTuple):
     """In the order of the request; Kafka shuffles them."""
 
     topics: tuple[DeletedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerIdBlock:
+class ProducerIdBlock(NamedTuple):
     """Producer ids that one broker may hand out, and no other ever."""
 
     first: ProducerId
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistered:
+class BrokerRegistered(NamedTuple):
     """The broker is a member, not fenced."""
 
     epoch: BrokerEpoch

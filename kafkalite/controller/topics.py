@@ -11,7 +11,7 @@ words were asked of the real broker.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkalite.controller.assignments import manual_partitions, placed_partitions
 from kafkalite.controller.configs import new_topic_config, topic_config_records
@@ -42,8 +42,7 @@ MAX_PARTITIONS_PER_REQUEST = 10_000
 MAX_RECORDS_PER_REQUEST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDefaults:
+class TopicDefaults(NamedTuple):
     """What -1 stands for in a request: the controller's `num.partitions` and
     `default.replication.factor`."""
 

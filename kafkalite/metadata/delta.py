@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkalite.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
 from kafkalite.types import BrokerId
@@ -22,16 +23,14 @@ class PartitionChange:
     after: PartitionImage
 
 
-@dataclass(frozen=True, slots=True)
-class TopicChange:
+class TopicChange(NamedTuple):
     """A topic whose partitions changed; it keeps name and id."""
 
     before: TopicImage
     after: TopicImage
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataDelta:
+class MetadataDelta(NamedTuple):
     """What differs between two images. A topic made and deleted within one fold is in none of
     these; one deleted and made again under the same name is in both `deleted` and `created`, with
     its two ids."""
@@ -59,8 +58,7 @@ class MetadataDelta:
                     yield PartitionChange(change.after, index, before, partition)
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(NamedTuple):
     """An image, and how it differs from the one before."""
 
     image: MetadataImage

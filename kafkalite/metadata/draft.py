@@ -10,7 +10,6 @@ Source: Kafka's `TopicDelta`, `ClusterDelta`, `ConfigurationsDelta`, `FeaturesDe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from kafkalite.errors import InvariantError
@@ -175,8 +174,7 @@ class MetadataDraft:
         base = self._base
         made = {id: draft.image() for id, draft in self._topics.items()}
         features = _merged(base.features, {n: level or None for n, level in self._features.items()})
-        image = replace(
-            base,
+        image = base._replace(
             cluster_id=base.cluster_id if cluster_id is None else cluster_id,
             end_offset=end_offset,
             epoch=epoch,
@@ -270,8 +268,8 @@ class MetadataDraft:
             partitions = self._topic(id).partitions
             for index, partition in partitions.items():
                 if partition.eligible_leader_replicas or partition.last_known_elr:
-                    partitions[index] = replace(
-                        partition, eligible_leader_replicas=(), last_known_elr=()
+                    partitions[index] = partition._replace(
+                        eligible_leader_replicas=(), last_known_elr=()
                     )
 
     # Brokers.
@@ -286,14 +284,13 @@ class MetadataDraft:
         return broker
 
     def _fence(self, raw_id: int, epoch: int, *, fenced: bool) -> None:
-        self._brokers[BrokerId(raw_id)] = replace(self._broker(raw_id, epoch), fenced=fenced)
+        self._brokers[BrokerId(raw_id)] = self._broker(raw_id, epoch)._replace(fenced=fenced)
 
     def _change_broker(self, change: BrokerRegistrationChangeRecord) -> None:
         """`fenced` is 1 to fence, -1 to unfence, 0 to leave it; `in_controlled_shutdown`
         likewise."""
         broker = self._broker(change.broker_id, change.broker_epoch)
-        self._brokers[broker.id] = replace(
-            broker,
+        self._brokers[broker.id] = broker._replace(
             fenced=broker.fenced if change.fenced == 0 else change.fenced > 0,
             in_controlled_shutdown=broker.in_controlled_shutdown
             or change.in_controlled_shutdown > 0,

@@ -12,8 +12,9 @@ Source: Kafka's `MetadataImage` and the registrations in `org.apache.kafka.metad
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kafkalite.types import (
     NO_LEADER,
@@ -34,6 +35,7 @@ UNASSIGNED_DIRECTORY = Uuid(bytes(15) + b"\x01")
 _START = Offset(0)
 _NO_EPOCH = ControllerEpoch(0)
 _FIRST_PRODUCER_ID = ProducerId(0)
+_NONE: Mapping[Any, Any] = MappingProxyType({})  # Any: it holds nothing of any kind.
 
 
 class ConfigResourceType(IntEnum):
@@ -46,8 +48,7 @@ class ConfigResourceType(IntEnum):
     GROUP = 32
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigResource:
+class ConfigResource(NamedTuple):
     """Whose settings. A broker's name is its id in decimal; empty stands for all brokers."""
 
     type: int
@@ -55,8 +56,7 @@ class ConfigResource:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionImage:
+class PartitionImage(NamedTuple):
     """Who keeps a partition and who leads it (`PartitionRegistration`)."""
 
     replicas: tuple[BrokerId, ...]
@@ -78,8 +78,7 @@ class PartitionImage:
     last_known_elr: tuple[BrokerId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TopicImage:
+class TopicImage(NamedTuple):
     """A topic: its name, its id, and its partitions by their index."""
 
     name: str
@@ -87,8 +86,7 @@ class TopicImage:
     partitions: tuple[PartitionImage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """Where a broker or controller listens."""
 
     name: str
@@ -99,16 +97,14 @@ class Endpoint:
     """0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRange:
+class VersionRange(NamedTuple):
     """Levels of a feature that a node supports, both inclusive."""
 
     min: int
     max: int
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerImage:
+class BrokerImage(NamedTuple):
     """A broker as it registered last (`BrokerRegistration`)."""
 
     id: BrokerId
@@ -130,8 +126,7 @@ class BrokerImage:
         return not self.fenced and not self.in_controlled_shutdown
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerImage:
+class ControllerImage(NamedTuple):
     """A controller that registered itself (KIP-919)."""
 
     id: BrokerId
@@ -141,8 +136,7 @@ class ControllerImage:
     zk_migration_ready: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataImage:
+class MetadataImage(NamedTuple):
     """All of it, up to `end_offset`. Mappings are not to be changed; draft a new image instead."""
 
     cluster_id: str = ""
@@ -151,13 +145,13 @@ class MetadataImage:
     epoch: ControllerEpoch = _NO_EPOCH
     """Of the controller that wrote the last change."""
     controller_id: BrokerId = NO_LEADER
-    topics: Mapping[str, TopicImage] = field(default_factory=dict)
-    topics_by_id: Mapping[Uuid, TopicImage] = field(default_factory=dict)
-    brokers: Mapping[BrokerId, BrokerImage] = field(default_factory=dict)
-    controllers: Mapping[BrokerId, ControllerImage] = field(default_factory=dict)
-    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
+    topics: Mapping[str, TopicImage] = _NONE
+    topics_by_id: Mapping[Uuid, TopicImage] = _NONE
+    brokers: Mapping[BrokerId, BrokerImage] = _NONE
+    controllers: Mapping[BrokerId, ControllerImage] = _NONE
+    configs: Mapping[ConfigResource, Mapping[str, str]] = _NONE
     """What was set. A resource with nothing set is not in it."""
-    features: Mapping[str, int] = field(default_factory=dict)
+    features: Mapping[str, int] = _NONE
     """Finalized levels. A feature at level 0 is not in it."""
     next_producer_id: ProducerId = _FIRST_PRODUCER_ID
     """The first id that no block has taken yet."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
@@ -28,8 +28,7 @@ from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
 NO_BROKER_EPOCH = BrokerEpoch(-1)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistration:
+class BrokerRegistration(NamedTuple):
     """What a broker says of itself. Lives as long as its session."""
 
     broker_id: BrokerId
@@ -45,8 +44,7 @@ class BrokerRegistration:
     leads goes on in the same leader epoch (KIP-966)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveBroker:
+class LiveBroker(NamedTuple):
     """A registration, and the epoch that the store gave it: higher for each new one of that
     broker."""
 
@@ -54,8 +52,7 @@ class LiveBroker:
     epoch: BrokerEpoch
 
 
-@dataclass(frozen=True, slots=True)
-class Elected:
+class Elected(NamedTuple):
     """This session's broker is the controller from now on."""
 
     epoch: ControllerEpoch
@@ -66,15 +63,13 @@ class Deposed:
     """It no longer is: another has been elected. Its commits fail from now on."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerJoined:
+class BrokerJoined(NamedTuple):
     """To the controller: a session registered itself."""
 
     broker: LiveBroker
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerLeft:
+class BrokerLeft(NamedTuple):
     """To the controller: the session behind a registration has ended."""
 
     broker_id: BrokerId
@@ -91,8 +86,7 @@ StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost
 members."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """All that a new controller starts from."""
 
     image: MetadataImage
@@ -108,16 +102,14 @@ class CommitFailure(Enum):
     STORAGE = "the store could not write"
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     """The changes are durable, and every live session's watchers have been told of them."""
 
     end_offset: Offset
     """Exclusive."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitFailed:
+class CommitFailed(NamedTuple):
     """Nothing was changed."""
 
     failure: CommitFailure

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from typing import Any, assert_never, overload
 
@@ -139,7 +138,7 @@ class ControllerDriver:
         if self._driver is None:
             on_reply(KafkaError(ErrorCode.NOT_CONTROLLER, "this broker is not the controller"))
             return
-        self._driver.submit(replace(event, token=next(self._tokens)), on_reply)
+        self._driver.submit(event._replace(token=next(self._tokens)), on_reply)
 
     def on_store_event(self, event: StoreEvent) -> None:
         """The session's listener."""

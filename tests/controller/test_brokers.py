@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from kafkalite.controller.brokers import SESSION_TIMEOUT_MS, check_broker_epoch
@@ -74,11 +72,11 @@ def test_after_a_clean_stop_it_leads_on_in_its_epoch() -> None:
     """It has lost nothing; Kafka would raise the epoch all the same."""
     cluster = Cluster(1)
     cluster.create(NewTopic("t"))
-    clean = replace(broker_registration(1, incarnation=1), previous_broker_epoch=BrokerEpoch(1))
+    clean = broker_registration(1, incarnation=1)._replace(previous_broker_epoch=BrokerEpoch(1))
     register(cluster, clean, 5)
     assert len(cluster.records) == 2
     cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(5)))
-    back = replace(broker_registration(1, incarnation=2), previous_broker_epoch=BrokerEpoch(5))
+    back = broker_registration(1, incarnation=2)._replace(previous_broker_epoch=BrokerEpoch(5))
     register(cluster, back, 9)
     partition = cluster.controller.image.partition("t", 0)
     assert partition is not None

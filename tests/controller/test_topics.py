@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from kafkalite.controller.events import (
@@ -194,7 +192,7 @@ def test_topics_of_one_request_may_collide() -> None:
 
 @pytest.mark.parametrize(("count", "factor"), [(-1, 1), (2, 1)])
 def test_an_assignment_leaves_no_room_for_a_factor(count: int, factor: int) -> None:
-    topic = replace(assigned((0, 1)), num_partitions=count, replication_factor=factor)
+    topic = assigned((0, 1))._replace(num_partitions=count, replication_factor=factor)
     assert refusal(topic) == (
         ErrorCode.INVALID_REQUEST,
         "A manual partition assignment was specified, but replication factor was not set to -1.",
@@ -202,7 +200,7 @@ def test_an_assignment_leaves_no_room_for_a_factor(count: int, factor: int) -> N
 
 
 def test_an_assignment_leaves_no_room_for_a_count() -> None:
-    assert refusal(replace(assigned((0, 1)), num_partitions=2)) == (
+    assert refusal(assigned((0, 1))._replace(num_partitions=2)) == (
         ErrorCode.INVALID_REQUEST,
         "A manual partition assignment was specified, but numPartitions was not set to -1.",
     )

@@ -89,6 +89,9 @@ def shown(value: object) -> str:
             return value.name
         case bytes():
             return _short_bytes(value)
+        case _ if hasattr(value, "_fields"):
+            pairs = [(key, getattr(value, key)) for key in value._fields if key != "token"]
+            name = type(value).__name__
         case list() | tuple():
             return "[" + " ".join(map(shown, value)) + "]"
         case Struct():
@@ -114,8 +117,8 @@ def _short_bytes(value: bytes) -> str:
 def _reply_lines(reply: Reply) -> list[str]:
     """A reply about several things, on a line for each of them."""
     body = reply.body
-    if is_dataclass(body) and not isinstance(body, type) and len(fields(body)) == 1:
-        (only,) = (getattr(body, field.name) for field in fields(body))
+    if isinstance(body, tuple) and len(body) == 1:
+        (only,) = body
         if isinstance(only, tuple):
             return [f"reply {shown(item)}" for item in only] or ["reply nothing"]
     return [f"reply {shown(body)}"]
