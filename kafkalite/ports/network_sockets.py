@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from kafkalite.ports.clock import Clock, Timer
@@ -22,6 +23,9 @@ logger = logging.getLogger(__name__)
 DEFAULT_BACKLOG = 1024
 """Connections that the kernel completes before they are accepted; the kernel caps it
 (`somaxconn`)."""
+DEFAULT_SEND_BUFFER_BYTES = 256 << 10
+"""What a socket holds of an answer on its way. Left alone, the kernel lets it grow to megabytes,
+and a large fetch then takes twice the time and cpu; see docs/decisions/0006-network.md."""
 ACCEPTS_A_TURN = 64
 """More would keep the connections that stand waiting."""
 OUT_OF_DESCRIPTORS_PAUSE_MS = 1_000
@@ -45,12 +49,28 @@ def _is_usual(address: tuple[object, ...]) -> TypeGuard[_SocketAddress]:
     return isinstance(address[0], str)
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What is set on each connected socket."""
+
+    send_buffer_bytes: int
+
+
 class SocketNetwork:
     """See `Network`. Made and used on the thread of a running loop."""
 
-    def __init__(self, clock: Clock, *, backlog: int = DEFAULT_BACKLOG) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        backlog: int = DEFAULT_BACKLOG,
+        send_buffer_bytes: int = DEFAULT_SEND_BUFFER_BYTES,
+    ) -> None:
+        """`send_buffer_bytes` is Kafka's `socket.send.buffer.bytes`, -1 leaves it to the kernel;
+        `backlog` is `socket.listen.backlog.size`."""
         self._clock = clock
         self._backlog = backlog
+        self._options = _Options(send_buffer_bytes)
 
     def listen(self, host: str, port: int, new_connection: NewConnection) -> Listener:
         """See `Network`."""
@@ -62,11 +82,11 @@ class SocketNetwork:
             for sock in sockets:
                 sock.close()
             raise
-        return _SocketListener(self._clock, sockets, new_connection)
+        return _SocketListener(self._clock, self._options, sockets, new_connection)
 
     def dial(self, host: str, port: int, connection: Connection) -> Dialing:
         """See `Network`."""
-        return _SocketDialing(host, port, connection)
+        return _SocketDialing(self._options, host, port, connection)
 
 
 def _bind(host: str, port: int) -> list[socket.socket]:
@@ -115,10 +135,15 @@ def _bind_one(family: socket.AddressFamily, address: tuple[str, int]) -> socket.
 
 class _SocketListener:
     def __init__(
-        self, clock: Clock, sockets: list[socket.socket], new_connection: NewConnection
+        self,
+        clock: Clock,
+        options: _Options,
+        sockets: list[socket.socket],
+        new_connection: NewConnection,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._clock = clock
+        self._options = options
         self._sockets = sockets
         self._new_connection = new_connection
         self._addresses = tuple(Address(*sock.getsockname()[:2]) for sock in sockets)
@@ -169,7 +194,7 @@ class _SocketListener:
         if connection is None:
             sock.close()
             return
-        _open(self._loop, sock, connection)
+        _open(self._loop, self._options, sock, connection)
 
     def _pause(self, error: OSError) -> None:
         """A listening socket stays readable while nothing can be accepted: look away for a
@@ -187,8 +212,9 @@ class _SocketListener:
 class _SocketDialing:
     """Tries the host's addresses one after the other."""
 
-    def __init__(self, host: str, port: int, connection: Connection) -> None:
+    def __init__(self, options: _Options, host: str, port: int, connection: Connection) -> None:
         self._loop = asyncio.get_running_loop()
+        self._options = options
         self._connection = connection
         self._addresses: list[_Info] = []
         self._socket: socket.socket | None = None
@@ -254,17 +280,24 @@ class _SocketDialing:
             return
         self._loop.remove_writer(sock.fileno())
         self._undo = self._socket = None
-        _open(self._loop, sock, self._connection)
+        _open(self._loop, self._options, sock, self._connection)
 
 
 def _connect_error(number: int, address: _SocketAddress) -> OSError:
     return OSError(number, f"cannot connect to {Address(*address[:2])}: {os.strerror(number)}")
 
 
-def _open(loop: asyncio.AbstractEventLoop, sock: socket.socket, connection: Connection) -> None:
+def _open(
+    loop: asyncio.AbstractEventLoop,
+    options: _Options,
+    sock: socket.socket,
+    connection: Connection,
+) -> None:
     try:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if options.send_buffer_bytes >= 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
         link = SocketLink(loop, sock, connection)
     except OSError as error:
         # The peer is gone already.

@@ -23,6 +23,8 @@ from kafkalite.testing.simulation import VirtualLoop
 Body = Callable[[Network, Clock], Coroutine[Any, Any, None]]
 Run = Callable[[Body], None]
 PATIENCE_MS = 10_000
+made: list[Machine] = []
+"""All machines of the running test, which are closed when it ends."""
 
 
 class Machine:
@@ -39,6 +41,7 @@ class Machine:
         self.on_bytes: Callable[[bytes], None] = lambda data: None
         self._space = memoryview(bytearray(space))
         self._changed = asyncio.Event()
+        made.append(self)
 
     def opened(self, link: Link) -> None:
         assert self.link is None
@@ -118,7 +121,16 @@ class Kind:
 
 async def _over_sockets(body: Body) -> None:
     clock = RealClock()
-    await body(SocketNetwork(clock), clock)
+    await _and_close_all(body, SocketNetwork(clock), clock)
+
+
+async def _and_close_all(body: Body, network: Network, clock: Clock) -> None:
+    made.clear()
+    await body(network, clock)
+    for machine in made:
+        if machine.link is not None:
+            machine.close()
+            await machine.until(lambda it: bool(it.ends))
 
 
 def _run_uvloop(body: Body) -> None:
@@ -131,7 +143,8 @@ def _run_memory(body: Body) -> None:
     loop = VirtualLoop()
     clock = VirtualClock(loop)
     try:
-        loop.run_until_complete(body(MemoryNetwork(clock).node("localhost"), clock))
+        network = MemoryNetwork(clock).node("localhost")
+        loop.run_until_complete(_and_close_all(body, network, clock))
     finally:
         loop.close()
 
@@ -191,7 +204,6 @@ def test_parts_arrive_in_order_and_whole(run: Run) -> None:
         assert server.write(b"one ", bytearray(b"two "), memoryview(b"three "), b"", b"four ")
         assert server.write(b"five")
         await client.until(lambda machine: machine.received == b"one two three four five")
-        client.close()
 
     run(body)
 
@@ -202,7 +214,6 @@ def test_more_parts_than_one_call_takes(run: Run) -> None:
         parts = [b"%d," % number for number in range(1000)]
         server.write(*parts)
         await client.until(lambda machine: machine.received == b"".join(parts))
-        client.close()
 
     run(body)
 
@@ -226,7 +237,6 @@ def test_slices_leave_between_bytes_and_are_given_back_once(run: Run, tmp_path: 
         assert client.received == expected
         await server.until(lambda machine: all(piece.released for piece in slices))
         assert [piece.released for piece in slices] == [1, 1, 1, 1]
-        client.close()
 
     run(body)
 
@@ -247,7 +257,6 @@ def test_bytes_before_an_empty_slice_are_not_held_back(run: Run, tmp_path: Path)
         assert clock.now_ms() - began_ms < 2_000
         server.write(empty)
         assert empty.released == 1
-        client.close()
 
     run(body)
 
@@ -268,7 +277,6 @@ def test_a_peer_that_does_not_take_its_answers_is_not_read(run: Run) -> None:
         await client.until(lambda machine: len(machine.received) == len(big) + 4)
         await server.until(lambda machine: machine.drains == 1)
         await server.until(lambda machine: machine.received == b"request")
-        client.close()
 
     run(body)
 
@@ -284,7 +292,6 @@ def test_pause_and_resume(run: Run) -> None:
         server.link.resume()
         server.link.resume()
         await server.until(lambda machine: machine.received == b"early")
-        client.close()
 
     run(body)
 
@@ -296,7 +303,6 @@ def test_space_is_asked_for_again_after_each_piece(run: Run) -> None:
         client.write(bytes(2500))
         await server.until(lambda machine: len(machine.received) == 2500)
         assert max(server.pieces) <= 1000
-        client.close()
 
     run(body)
 
@@ -344,7 +350,6 @@ def test_a_dead_link_takes_nothing_and_gives_slices_back(run: Run, tmp_path: Pat
         assert not server.write(late)
         assert [piece.released for piece in (*waiting, late)] == [1, 1, 1]
         await server.until(lambda machine: machine.ends == [None])
-        client.close()
 
     run(body)
 

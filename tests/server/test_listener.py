@@ -24,6 +24,8 @@ Body = Callable[[Network, SteerableClock, Make], Coroutine[Any, Any, None]]
 Run = Callable[[Body], None]
 
 parked: list[Pending] = []
+clients: list[Client] = []
+"""All clients of the running test, which are closed when it ends."""
 
 
 def answer(connection: ClientConnection[str], frame: memoryview) -> Answer:
@@ -46,6 +48,7 @@ class Client:
         self.changed = asyncio.Event()
         self.ended = False
         self._space = memoryview(bytearray(1 << 20))
+        clients.append(self)
 
     def opened(self, link: Link) -> None:
         self.link = link
@@ -102,6 +105,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     def run_body(body: Body) -> None:
         async def main() -> None:
             parked.clear()
+            clients.clear()
             clock = SteerableClock()
             network: Network = (
                 SocketNetwork(clock)
@@ -123,6 +127,10 @@ def run(request: pytest.FixtureRequest) -> Run:
                 return listener
 
             await body(network, clock, make)
+            for client in clients:
+                if client.link is not None:
+                    client.link.close()
+                await client.until(lambda it: it.ended)
 
         asyncio.run(main())
 
