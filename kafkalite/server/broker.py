@@ -113,6 +113,7 @@ class Broker:
             self._session = store.open_session(config.node_id, self._controller.on_store_event)
             self._services = Services(
                 broker_id=config.node_id,
+                cluster_id=store.cluster_id,
                 config=config,
                 clock=clock,
                 entropy=ports.entropy,
@@ -155,6 +156,11 @@ class Broker:
     def addresses(self) -> tuple[Address, ...]:
         """All that is listened on, the first listener's first."""
         return tuple(address for each in self._listeners for address in each.addresses)
+
+    @property
+    def cluster_id(self) -> str:
+        """The 22 characters that name the cluster for good."""
+        return self._services.cluster_id
 
     @property
     def image(self) -> MetadataImage:

@@ -17,7 +17,7 @@ from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.codec import decode_prefix
-from kafkalite.protocol.headers import read_request_header, response_frame
+from kafkalite.protocol.hot import read_request_header, response_frame
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version

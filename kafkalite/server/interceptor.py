@@ -1,8 +1,8 @@
 """Faults and observers: what a test may put between a client and the broker.
 
 Dispatch asks the interceptor before a handler runs and shows it every answer. With none installed
-nothing is asked and the fast paths of `protocol/hot.py` serve Produce and Fetch; with one installed
-the compiled codecs do, so that an interceptor sees the same messages for every API."""
+nothing is asked.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.request import RequestContext
 
 
@@ -43,10 +44,10 @@ Fault = Refuse | CloseConnection | LoseAnswer | Delay
 class Interceptor(Protocol):
     """Both methods are called in the event loop and must not wait."""
 
-    def request(self, ctx: RequestContext, request: object) -> Fault | None:
+    def request(self, ctx: RequestContext, request: Request) -> Fault | None:
         """Before the handler. None lets the request pass."""
         ...
 
-    def response(self, ctx: RequestContext, request: object, response: object) -> None:
+    def response(self, ctx: RequestContext, request: Request, response: Response) -> None:
         """An answer is about to be encoded; it may be changed in place."""
         ...

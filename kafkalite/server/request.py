@@ -32,6 +32,7 @@ class Services:
     """The parts of one broker that handlers ask; wired in `broker.py`."""
 
     broker_id: BrokerId
+    cluster_id: str
     config: BrokerConfig
     clock: Clock
     entropy: Entropy

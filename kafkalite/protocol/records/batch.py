@@ -51,7 +51,7 @@ TIMESTAMP_TYPE_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
-_COMPRESSION_BITS = 0x07
+COMPRESSION_BITS = 0x07
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _LENGTH = Struct(">i")
@@ -114,7 +114,7 @@ class BatchHeader(NamedTuple):
     @property
     def compression(self) -> Compression:
         """`CorruptRecordError` for the numbers 5 to 7, which name no codec."""
-        codec = self.attributes & _COMPRESSION_BITS
+        codec = self.attributes & COMPRESSION_BITS
         if codec >= len(_COMPRESSIONS):
             raise CorruptRecordError(f"unknown compression codec {codec}")
         return _COMPRESSIONS[codec]

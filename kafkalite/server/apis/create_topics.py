@@ -115,6 +115,7 @@ def _result(services: Services, topic: CreatedTopic | RefusedTopic) -> Creatable
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,
+        error_message=None,
         num_partitions=topic.num_partitions,
         replication_factor=topic.replication_factor,
         configs=[

@@ -47,13 +47,15 @@ API = Api(
 
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
+READ_COMMITTED = 1
 _FIRST_VERSION_WITH_LEADERS = 16
+_LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
     """Answer now if there is enough, an error, or no wish to wait; else park."""
     if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-        raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     read = _Read(ctx, request)
     response = read.all()
     missing_bytes = request.min_bytes - read.size_bytes
@@ -89,13 +91,23 @@ def refuse(request: FetchRequest, code: ErrorCode, message: str) -> FetchRespons
 class _Read:
     """One pass over the partitions of a fetch."""
 
-    __slots__ = ("budget", "ctx", "failed", "moved_leaders", "partitions", "request", "size_bytes")
+    __slots__ = (
+        "budget",
+        "ctx",
+        "failed",
+        "is_follower",
+        "moved_leaders",
+        "partitions",
+        "request",
+        "size_bytes",
+    )
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
         self.ctx = ctx
         self.request = request
         self.budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
         self.failed = False
+        self.is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
         self.size_bytes = 0
         self.partitions: list[Partition] = []
         self.moved_leaders: set[BrokerId] = set()
@@ -112,7 +124,7 @@ class _Read:
                 for topic in self.request.topics
             ]
         )
-        if self.moved_leaders and self.ctx.version >= _FIRST_VERSION_WITH_LEADERS:
+        if self.moved_leaders:
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
                 for node in nodes_of(self.ctx, self.moved_leaders)
@@ -134,9 +146,11 @@ class _Read:
                 partition = replicas.find_by_id(topic.topic_id, asked.partition)
             else:
                 partition = replicas.find(topic.topic, asked.partition)
+            if self.is_follower:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             read = partition.read(
                 Offset(asked.fetch_offset),
-                claimed_epoch=LeaderEpoch(asked.current_leader_epoch),
+                claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
                 max_bytes=self.budget.limit(asked.partition_max_bytes),
                 first_batch_whole=self.budget.first_batch_whole,
             )
@@ -151,14 +165,14 @@ class _Read:
             high_watermark=high_watermark,
             last_stable_offset=high_watermark,
             log_start_offset=partition.log.log_start_offset,
-            aborted_transactions=None,
+            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED else None,
             records=b"" if read.part is None else read.part,
         )
 
     def _refusal(self, topic: FetchTopic, index: int, code: ErrorCode) -> PartitionData:
         self.failed = True
         data = _failure(index, code)
-        if code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        if self.ctx.version >= _FIRST_VERSION_WITH_LEADERS and code in _LEADER_ERRORS:
             leader = leader_of(self.ctx.services.image, topic.topic, topic.topic_id, index)
             if leader is not None:
                 self.moved_leaders.add(leader.leader)

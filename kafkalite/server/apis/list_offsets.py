@@ -11,6 +11,8 @@ Kafka."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kafkalite.errors import ErrorCode, KafkaError, code_for
 from kafkalite.log.segment import TimestampOffset
 from kafkalite.protocol.api_keys import ApiKey
@@ -38,6 +40,7 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
+_FIRST_VERSION_WITH_EPOCH = 4
 _FIRST_VERSION = {
     LATEST: 1,
     EARLIEST: 1,
@@ -49,16 +52,23 @@ _FIRST_VERSION = {
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Answer each partition on its own."""
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[_one(ctx, topic.name, asked) for asked in topic.partitions],
-            )
-            for topic in request.topics
-        ]
+    """Answer each partition on its own; one that is asked twice is refused, once."""
+    times = Counter(
+        (topic.name, asked.partition_index)
+        for topic in request.topics
+        for asked in topic.partitions
     )
+    topics = []
+    for topic in request.topics:
+        answers: dict[int, ListOffsetsPartitionResponse] = {}
+        for asked in topic.partitions:
+            index = asked.partition_index
+            if times[topic.name, index] > 1:
+                answers[index] = _nothing(index, ErrorCode.INVALID_REQUEST)
+            else:
+                answers[index] = _one(ctx, topic.name, asked)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(answers.values())))
+    return ListOffsetsResponse(topics=topics)
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOffsetsResponse:
@@ -94,7 +104,7 @@ def _one(
         partition_index=asked.partition_index,
         timestamp=found.timestamp,
         offset=found.offset,
-        leader_epoch=found.leader_epoch,
+        leader_epoch=found.leader_epoch if ctx.version >= _FIRST_VERSION_WITH_EPOCH else -1,
     )
 
 

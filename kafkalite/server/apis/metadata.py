@@ -112,7 +112,7 @@ def _response(
             )
             for node in nodes(ctx)
         ],
-        cluster_id=image.cluster_id,
+        cluster_id=services.cluster_id,
         controller_id=image.controller_id,
         topics=topics,
         cluster_authorized_operations=(

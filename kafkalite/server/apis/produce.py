@@ -28,6 +28,8 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRANSACTIONAL_BIT
+from kafkalite.protocol.records.compression import Compression
 from kafkalite.server.addresses import leader_of, nodes_of
 from kafkalite.server.apis.api import Api
 from kafkalite.server.partition import ACKS_ALL, Partition
@@ -47,7 +49,12 @@ API = Api(
 
 ACKS_NONE = 0
 _VALID_ACKS = (ACKS_NONE, 1, ACKS_ALL)
+_FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADERS = 10
+_ATTRIBUTES_LOW_BYTE = 22
+"""Of a batch: the transactional bit and the codec are in it."""
+_TOLD = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.CORRUPT_MESSAGE)
+"""Refusals whose reason Kafka tells the client; of others the code alone."""
 
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
@@ -55,6 +62,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     acks = request.acks
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    _check_attributes(ctx, request)
     append = _Append(ctx, acks, ctx.services.clock.now_ms())
     response = ProduceResponse(
         responses=[
@@ -66,7 +74,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
             for topic in request.topic_data
         ]
     )
-    if append.moved_leaders and ctx.version >= _FIRST_VERSION_WITH_LEADERS:
+    if append.moved_leaders:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
             for node in nodes_of(ctx, append.moved_leaders)
@@ -78,6 +86,25 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     if append.uncommitted:
         return _park(ctx, request.timeout_ms, append.uncommitted, response)
     return response
+
+
+def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> None:
+    """What the first batch of each partition says of itself may refuse the whole request."""
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if not isinstance(records, memoryview) or len(records) < HEADER_SIZE:
+                continue
+            attributes = records[_ATTRIBUTES_LOW_BYTE]
+            if attributes & TRANSACTIONAL_BIT:
+                if request.transactional_id is None:
+                    raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+            if (
+                ctx.version < _FIRST_VERSION_WITH_ZSTD
+                and attributes & COMPRESSION_BITS == Compression.ZSTD
+            ):
+                raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
 
 
 def refuse(request: ProduceRequest, code: ErrorCode, message: str) -> ProduceResponse | None:
@@ -149,9 +176,14 @@ class _Append:
             error_code=code,
             base_offset=-1,
             log_start_offset=-1,
-            error_message=error.message or None if isinstance(error, KafkaError) else None,
+            error_message=(error.message or None)
+            if isinstance(error, KafkaError) and code in _TOLD
+            else None,
         )
-        if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        if (
+            self.ctx.version >= _FIRST_VERSION_WITH_LEADERS
+            and code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        ):
             leader = leader_of(self.ctx.services.image, topic.name, topic.topic_id, index)
             if leader is not None:
                 self.moved_leaders.add(leader.leader)
