@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kafkalite import __version__
-from kafkalite.cli import serve
+from kafkalite.cli.serve import add_parser
 
 
 def main(arguments: list[str]) -> int:
@@ -15,6 +15,6 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"kafkalite {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    serve.add_parser(commands)
+    add_parser(commands)
     options = parser.parse_args(arguments)
     return int(options.run(options))

@@ -109,7 +109,7 @@ def _on_stop_signals() -> asyncio.Event:
 def _explained(options: argparse.Namespace) -> Iterator[None]:
     """Turn what a person can mend into one line."""
     from kafkalite.errors import CorruptRecordError
-    from kafkalite.log.directories import LogDirectoryError
+    from kafkalite.log.meta_properties import LogDirectoryError
 
     try:
         yield

@@ -171,14 +171,13 @@ class _Append:
     ) -> PartitionProduceResponse:
         self.refused = True
         code = code_for(error)
+        reason = error.message if isinstance(error, KafkaError) and code in _TOLD else None
         response = PartitionProduceResponse(
             index=index,
             error_code=code,
             base_offset=-1,
             log_start_offset=-1,
-            error_message=(error.message or None)
-            if isinstance(error, KafkaError) and code in _TOLD
-            else None,
+            error_message=reason or None,
         )
         if (
             self.ctx.version >= _FIRST_VERSION_WITH_LEADERS
