@@ -262,3 +262,11 @@ def test_the_real_log_folds_into_what_it_was() -> None:
     assert plain.eligible_leader_replicas == (1,)
     assert image.controllers[BrokerId(1)].features["kraft.version"].max == 1
     assert image.next_producer_id == 1000
+
+
+def test_folding_one_by_one_or_all_at_once_is_the_same() -> None:
+    changes = golden_changes()
+    image = MetadataImage()
+    for change in changes:
+        image = folded(image, change).image
+    assert image == image_of(*changes)
