@@ -230,6 +230,13 @@ class LogDirectory:
             offsets.pop(partition, None)
         return folder
 
+    def truncate_partition(
+        self, partition: TopicPartition, offset: Offset, now: TimestampMs
+    ) -> None:
+        """Truncate its log, with the recovery point on the disk lowered before more is appended."""
+        self.logs[partition].truncate_to(offset, now)
+        self._write_recovery_points()
+
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""
         return [name for name in self._files.list("") if name.endswith(DELETE_SUFFIX)]
@@ -247,8 +254,7 @@ class LogDirectory:
             for key, log in logs.items()
             if log.log_start_offset > log.segments[0].base_offset
         }
-        recovery_points = {key: log.recovery_point for key, log in logs.items()}
-        write_offsets(self._files, RECOVERY_POINTS, recovery_points)
+        self._write_recovery_points()
         write_offsets(self._files, LOG_START_OFFSETS, starts)
         write_offsets(
             self._files,
@@ -256,19 +262,30 @@ class LogDirectory:
             {key: offset for key, offset in high_watermarks.items() if key in logs},
         )
 
+    def _write_recovery_points(self) -> None:
+        """Those of partitions that are not open stay as they were."""
+        for key, log in self.logs.items():
+            if key != METADATA_PARTITION:
+                self._recovery_points[key] = log.recovery_point
+        write_offsets(self._files, RECOVERY_POINTS, self._recovery_points)
+
     def close(
         self, *, broker_epoch: BrokerEpoch, high_watermarks: Mapping[TopicPartition, Offset]
     ) -> None:
-        """A clean stop: sync and close every log, then put that on record, and free the folder."""
-        for log in self.logs.values():
-            log.close(sync=True)
-        self.write_checkpoints(high_watermarks)
-        if not self._files.exists(CLEANER_OFFSETS):
-            write_offsets(self._files, CLEANER_OFFSETS, {})
-        record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-        self._files.replace(CLEAN_SHUTDOWN, record.encode())
-        self.logs.clear()
-        self._lock.release()
+        """A clean stop: sync and close every log, then put that on record, and free the folder.
+
+        `OSError` when the disk refuses: then the stop was no clean one, and the folder is free.
+        """
+        try:
+            for log in self.logs.values():
+                log.close(sync=True)
+            self.write_checkpoints(high_watermarks)
+            if not self._files.exists(CLEANER_OFFSETS):
+                write_offsets(self._files, CLEANER_OFFSETS, {})
+            record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+            self._files.replace(CLEAN_SHUTDOWN, record.encode())
+        finally:
+            self.abandon()
 
     def abandon(self) -> None:
         """Let go without a word on the disk, as a crash would."""

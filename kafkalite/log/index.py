@@ -31,9 +31,11 @@ _TIME_ENTRY = Struct(">qi")
 class OffsetIndex:
     """Relative last offsets and positions, ascending."""
 
-    __slots__ = ("_offsets", "_positions")
+    __slots__ = ("_offsets", "_positions", "size_bytes")
 
     def __init__(self) -> None:
+        self.size_bytes = 0
+        """Of the file."""
         self._offsets = array("i")
         self._positions = array("i")
 
@@ -55,6 +57,7 @@ class OffsetIndex:
         assert not self._offsets or relative_offset > self._offsets[-1], "offsets ascend"
         self._offsets.append(relative_offset)
         self._positions.append(position)
+        self.size_bytes += OFFSET_ENTRY_SIZE
 
     def lookup(self, relative_offset: int) -> int:
         """The position to scan from for that offset: the last entry at or below it, else 0."""
@@ -66,6 +69,7 @@ class OffsetIndex:
         kept = bisect_left(self._offsets, relative_offset)
         del self._offsets[kept:]
         del self._positions[kept:]
+        self.size_bytes = kept * OFFSET_ENTRY_SIZE
 
     def to_bytes(self) -> bytes:
         """The file's content."""
@@ -92,6 +96,7 @@ class OffsetIndex:
         index = cls()
         index._offsets = entries[0::2]
         index._positions = entries[1::2]
+        index.size_bytes = len(entries) * 4
         if entries and not (0 < entries[0] <= entries[-2] and 0 < entries[1] <= entries[-1]):
             raise CorruptRecordError("an offset index whose entries do not ascend")
         if len(entries) > 2 and entries[0] == entries[-2]:
@@ -116,6 +121,11 @@ class TimeIndex:
 
     def __len__(self) -> int:
         return len(self._data) // TIME_ENTRY_SIZE
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the file."""
+        return len(self._data)
 
     def __getitem__(self, index: int) -> TimeEntry:
         return TimeEntry._make(_TIME_ENTRY.unpack_from(self._data, index * TIME_ENTRY_SIZE))

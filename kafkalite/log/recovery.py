@@ -19,7 +19,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.producers import ProducerStates
-from kafkalite.log.scan import StoredBatch, scan_batches
+from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kafkalite.protocol.records.batch import crc_is_valid
@@ -136,7 +136,11 @@ class LogLoader:
 
 
 def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
-    """Check every batch, cut at the first bad one, and make the indexes and epochs again."""
+    """Check every batch, cut at the first bad one, and make the indexes and epochs again.
+
+    `CorruptRecordError` where sound records of the formats before Kafka 0.11 stand: those are not
+    read here, and are not cut either.
+    """
     end = segment.size
     reason = ""
     file = segment.begin_rebuild()
@@ -155,6 +159,11 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
         reason = str(error)
     if segment.size == end:
         return None
+    if is_legacy(file, segment.size, end):
+        position, segment.size = segment.size, end
+        raise CorruptRecordError(
+            f"{segment.name} holds records of magic 0 or 1 at {position}: only magic 2 is read"
+        )
     file.truncate(segment.size)
     file.sync()  # The recovery point may stand right here, and then nobody looks again.
     return Cut(segment.name, segment.size, end - segment.size, reason)

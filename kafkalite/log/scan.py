@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
+from zlib import crc32
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import Buffer, File
-from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
+from kafkalite.protocol.records.batch import HEADER_SIZE, LOG_OVERHEAD, BatchHeader, read_header
 
 _PIECE_BYTES = 1 << 20
 _FIND_BYTES = 4096
 """One `index.interval.bytes`: what a lookup has to scan when batches are small."""
 _BOUNDS = Struct(">qi11xi")
 """Base offset, batch length, last offset delta."""
+_LEGACY_HEAD = Struct(">8xiIb")
+"""Offset, message size, CRC-32 of all that follows it, magic."""
+_LEGACY_CRC_START = 16
+_LEGACY_LEAST_BYTES = 14
 
 
 class StoredBatch(NamedTuple):
@@ -60,6 +65,18 @@ def scan_batches(file: File, position: int, end: int) -> Iterator[StoredBatch]:
         position += header.size_bytes
 
 
+def is_legacy(file: File, position: int, end: int) -> bool:
+    """Whether a whole, sound message of magic 0 or 1 stands at `position`."""
+    head = file.read(position, _LEGACY_HEAD.size)
+    if len(head) < _LEGACY_HEAD.size:
+        return False
+    size, crc, magic = _LEGACY_HEAD.unpack(head)
+    if magic not in (0, 1) or not _LEGACY_LEAST_BYTES <= size <= end - position - LOG_OVERHEAD:
+        return False
+    body = file.read(position + _LEGACY_CRC_START, size - _LEGACY_CRC_START + LOG_OVERHEAD)
+    return bool(crc32(body) == crc)
+
+
 class BatchRange(NamedTuple):
     """Where a batch stands in its file."""
 
@@ -84,8 +101,8 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchRange |
             if length <= 0:
                 raise CorruptRecordError(f"a batch length of {length} at {position + at}")
             if base_offset + delta >= offset:
-                return BatchRange(position + at, length + 12, base_offset)
-            at += length + 12
+                return BatchRange(position + at, length + LOG_OVERHEAD, base_offset)
+            at += length + LOG_OVERHEAD
         if not at:
             raise CorruptRecordError(f"no batch at {position}")
         position += at

@@ -169,11 +169,17 @@ class Segment:
     ) -> bool:
         """Whether batches of these bounds belong into a new segment."""
         config = self.config
+        if self.size + size_bytes > config.segment_bytes:
+            return True
+        first = self._first_timestamp
+        if first is None or first < 0:
+            waited_ms = self._waited_ms(now, max_timestamp) if self.size else 0
+        else:
+            waited_ms = max_timestamp - first
         return (
-            self.size > config.segment_bytes - size_bytes
+            waited_ms > config.segment_ms
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
-            or (self.size > 0 and self._waited_ms(now, max_timestamp) > config.segment_ms)
-            or self.indexes.is_full(config)
+            or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
         )
 
     def _waited_ms(self, now: TimestampMs, max_timestamp: TimestampMs) -> int:

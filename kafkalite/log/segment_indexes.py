@@ -7,7 +7,6 @@ far if it rose. When the segment rolls or closes, the time index gets its last e
 
 from __future__ import annotations
 
-from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import Files
 from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, OffsetIndex, TimeIndex
@@ -66,11 +65,11 @@ class SegmentIndexes:
         self.max_timestamp = last.timestamp
         self.offset_of_max_timestamp = last.relative_offset
 
-    def is_full(self, config: TopicConfig) -> bool:
-        """Whether `segment.index.bytes` has no room for one more entry and the last time entry."""
+    def is_full(self, limit_bytes: int) -> bool:
+        """Whether `limit_bytes` have no room for one more entry and, of the times, the last."""
         return (
-            len(self.offsets) >= config.segment_index_bytes // OFFSET_ENTRY_SIZE
-            or len(self.times) >= config.segment_index_bytes // TIME_ENTRY_SIZE - 1
+            self.offsets.size_bytes + OFFSET_ENTRY_SIZE > limit_bytes
+            or self.times.size_bytes + 2 * TIME_ENTRY_SIZE > limit_bytes
         )
 
     def note_time(self, last_offset: int, max_timestamp: TimestampMs) -> None:

@@ -39,7 +39,7 @@ _MINIMUM_LENGTH = 14
 """Of a batch length in any record format: Kafka's `LegacyRecord.RECORD_OVERHEAD_V0`."""
 _MINIMUM_SIZE = MAGIC_POSITION + 1
 _COMPRESSION_BITS = 0x07
-_LAST_CODEC = max(Compression)
+_LAST_CODEC = int(max(Compression))
 _ATTRIBUTES_LOW_BYTE = 22
 _ERRORS_SHOWN = 3
 
@@ -53,6 +53,10 @@ class AppendOrigin(Enum):
     """The broker itself, for internal topics and end-transaction markers."""
     RAFT_LEADER = auto()
     """The controller, for the metadata log: batches may carry their own offsets."""
+
+
+_CLIENT = AppendOrigin.CLIENT
+"""Looked up for each batch: a global costs a third of a member."""
 
 
 class RecordError(NamedTuple):
@@ -108,41 +112,49 @@ class BatchValidator:
 
         `KafkaError` refuses all. Timestamps may be stamped in place; offsets and epochs are not.
         """
+        is_client = origin is _CLIENT
         try:
             header = read_header(records)
-            if header.batch_length + LOG_OVERHEAD != len(records):
-                headers = _split(records, origin)
-            else:
-                headers = [header]
         except CorruptRecordError:
-            headers = _split(records, origin)
+            headers = _split(records, is_client=is_client)
+        else:
+            if header.batch_length + LOG_OVERHEAD == len(records):
+                return [self._check_batch(records, 0, header, now, is_client=is_client)]
+            headers = _split(records, is_client=is_client)
         position = 0
         for index, header in enumerate(headers):
-            self._check_batch(records, position, header, origin)
-            if origin is AppendOrigin.CLIENT:
-                headers[index] = self._check_times(records, position, header, now)
+            headers[index] = self._check_batch(records, position, header, now, is_client=is_client)
             position += header.batch_length + LOG_OVERHEAD
         return headers
 
     def _check_batch(
-        self, records: memoryview, position: int, header: BatchHeader, origin: AppendOrigin
-    ) -> None:
-        if origin is AppendOrigin.CLIENT and header.base_offset != 0:
+        self,
+        records: memoryview,
+        position: int,
+        header: BatchHeader,
+        now: TimestampMs,
+        *,
+        is_client: bool,
+    ) -> BatchHeader:
+        """Check one batch; its header as it stands there when timestamps are stamped."""
+        if is_client and header.base_offset != 0:
             raise KafkaError(ErrorCode.INVALID_RECORD)
         if header.batch_length + LOG_OVERHEAD > self._max_message_bytes:
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
         if not crc_is_valid(records, position, header):
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE)
-        count = header.records_count
+        count, attributes = header.records_count, header.attributes
         if count <= 0 or header.last_offset_delta != count - 1:
             raise KafkaError(ErrorCode.INVALID_RECORD)
-        if origin is AppendOrigin.CLIENT:
-            if header.attributes & CONTROL_BIT:
-                raise KafkaError(ErrorCode.INVALID_RECORD)
-            if header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0:
-                raise KafkaError(ErrorCode.INVALID_RECORD)
-        if header.attributes & _COMPRESSION_BITS > _LAST_CODEC:
+        if attributes & _COMPRESSION_BITS > _LAST_CODEC:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if not is_client:
+            return header
+        if attributes & CONTROL_BIT or (
+            header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0
+        ):
+            raise KafkaError(ErrorCode.INVALID_RECORD)
+        return self._check_times(records, position, header, now)
 
     def _check_times(
         self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
@@ -240,7 +252,7 @@ def _invalid_timestamp(errors: tuple[RecordError, ...]) -> InvalidRecordsError:
     )
 
 
-def _split(records: memoryview, origin: AppendOrigin) -> list[BatchHeader]:
+def _split(records: memoryview, *, is_client: bool) -> list[BatchHeader]:
     """The headers of all batches: the slow path, which finds Kafka's error for bad framing."""
     headers: list[BatchHeader] = []
     position = 0
@@ -267,7 +279,7 @@ def _split(records: memoryview, origin: AppendOrigin) -> list[BatchHeader]:
         except CorruptRecordError as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE) from error
         position += LOG_OVERHEAD + length
-    if not headers or (origin is AppendOrigin.CLIENT and len(headers) > 1):
+    if not headers or (is_client and len(headers) > 1):
         raise KafkaError(ErrorCode.INVALID_RECORD)
     if position != len(records):
         # Kafka drops a torn batch at the end of a request; a client has no reason to send one.

@@ -170,6 +170,35 @@ def test_an_older_topics_folder_is_a_stray(files: MemoryFiles) -> None:
     assert open_orders(again, Uuid(b"another topic id")).recovery_point == 0
 
 
+def test_a_truncation_lowers_the_recovery_point_on_disk(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    log = open_orders(directory)
+    for _ in range(3):
+        append(log, batch())
+    log.sync()
+    directory.write_checkpoints({ORDERS: Offset(3)})
+    assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 3\n"
+    directory.truncate_partition(ORDERS, Offset(1), NOW)
+    assert log.end_offset == 1
+    assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 1\n"
+
+
+def test_a_stop_that_fails_is_no_clean_one(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = open_directory(files)
+    open_orders(directory)
+
+    def full_disk(*_args: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "replace", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            stop(directory)
+    assert not open_directory(files).was_clean
+
+
 def test_long_names_are_cut(files: MemoryFiles) -> None:
     directory = open_directory(files)
     partition = TopicPartition("t" * 249, 12)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import InvariantError
+from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
@@ -255,6 +257,28 @@ def test_a_log_that_ends_below_its_start_begins_anew_there() -> None:
     append(again)
     assert again.end_offset == 51
     assert [segment.base_offset for segment in again.segments] == [50]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_sound_records_of_older_formats_are_refused_and_not_cut(magic: int) -> None:
+    body = bytes([magic]) + bytes(magic * 8 + 1) + b"\xff" * 8
+    message = bytes(8) + (len(body) + 4).to_bytes(4, "big") + crc32(body).to_bytes(4, "big") + body
+    files = MemoryFiles()
+    files.make_folder(FOLDER)
+    files.replace(f"{FOLDER}/{segment_name(0)}", message)
+    with pytest.raises(CorruptRecordError, match="magic 0 or 1 at 0"):
+        open_log(files)
+    assert files.size(f"{FOLDER}/{segment_name(0)}") == len(message)
+    damage(files, segment_name(0), len(message) - 1)
+    assert open_log(files).cuts[0].size_bytes == len(message)
+
+
+def test_a_tail_of_zeros_is_cut() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log)
+    files.open(f"{FOLDER}/{segment_name(0)}").append((bytes(500),))
+    assert open_log(files).cuts[0].size_bytes == 500
 
 
 def test_a_file_that_changes_behind_our_back_is_noticed() -> None:
