@@ -24,6 +24,7 @@ LATER = (
     "sasl-",
 )
 DIFFERS = {
+    "produce-null-records": "refused as invalid; Kafka leaves the client without an answer",
     "produce-broken-gzip": "records are not decoded to be checked, only batch headers are",
 }
 """Cases that kafkalite answers otherwise on purpose, and why; the real Kafka is asked them."""
