@@ -1,4 +1,4 @@
-"""What all tests share: asynchronous ones run on asyncio, the loop that the broker is written for."""
+"""What all tests share: asynchronous ones run on asyncio, which the broker is written for."""
 
 from __future__ import annotations
 
