@@ -1,8 +1,7 @@
 """The Files port in memory: for `--ephemeral`, for tests, and for simulations that crash.
 
 What was not synced is known: `crash()` puts every file and folder back to what a disk would hold
-after a loss of power. Views given out stay valid and unchanged: a buffer is never resized nor
-written below its end while it grows; growing and truncating go on with a new one.
+after a loss of power. Slices are views of the bytes themselves (memory_bytes.py).
 """
 
 from __future__ import annotations
@@ -11,73 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kafkalite.log.files import Buffer, Part
-
-_FIRST_CAPACITY = 1024
-
-
-class _Node:
-    """The bytes of one file, apart from its names and open handles."""
-
-    __slots__ = ("_view", "buffer", "durable", "durable_size", "size")
-
-    def __init__(self, data: bytes = b"") -> None:
-        self.buffer = bytearray(data)
-        self._view = memoryview(self.buffer).toreadonly()
-        self.size = len(data)
-        self.durable_size = 0
-        """Bytes that a crash leaves, of `durable` or else of `buffer`."""
-        self.durable: bytearray | None = None
-        """What a crash leaves, where that is no beginning of `buffer` any more."""
-
-    def append(self, parts: Sequence[Buffer]) -> None:
-        size = self.size
-        needed = size + sum(map(len, parts))
-        if needed > len(self.buffer):
-            self._move(max(needed, 2 * len(self.buffer), _FIRST_CAPACITY))
-        for part in parts:
-            end = size + len(part)
-            self.buffer[size:end] = part
-            size = end
-        self.size = size
-
-    def _move(self, capacity: int) -> None:
-        buffer = bytearray(capacity)
-        buffer[: self.size] = self._view[: self.size]
-        self.buffer = buffer
-        self._view = memoryview(buffer).toreadonly()
-
-    def view(self, position: int, end: int) -> memoryview:
-        return self._view[position:end]
-
-    def overwrite(self, position: int, data: Buffer) -> None:
-        if position < self.durable_size:
-            self._keep_durable()
-            self._move(len(self.buffer))
-        self.buffer[position : position + len(data)] = data
-
-    def truncate(self, size: int) -> None:
-        if size < self.durable_size:
-            self._keep_durable()
-        self.size = size
-        self._move(max(size, _FIRST_CAPACITY))
-
-    def _keep_durable(self) -> None:
-        if self.durable is None:
-            self.durable = self.buffer
-
-    def sync(self) -> None:
-        self.durable = None
-        self.durable_size = self.size
-
-    def after_crash(self, kept: Callable[[int], int]) -> _Node:
-        if self.durable is not None:
-            data = bytes(self.durable[: self.durable_size])
-        else:
-            unsynced = self.size - self.durable_size
-            data = bytes(self._view[: self.durable_size + (kept(unsynced) if unsynced else 0)])
-        node = _Node(data)
-        node.sync()
-        return node
+from kafkalite.log.memory_bytes import CHUNK_BYTES, MemoryBytes
 
 
 class _Folder:
@@ -86,8 +19,8 @@ class _Folder:
     __slots__ = ("durable", "entries")
 
     def __init__(self) -> None:
-        self.entries: dict[str, _Node | _Folder] = {}
-        self.durable: dict[str, _Node | _Folder] = {}
+        self.entries: dict[str, MemoryBytes | _Folder] = {}
+        self.durable: dict[str, MemoryBytes | _Folder] = {}
 
 
 class MemoryFile:
@@ -95,7 +28,7 @@ class MemoryFile:
 
     __slots__ = ("_closed", "_node")
 
-    def __init__(self, node: _Node) -> None:
+    def __init__(self, node: MemoryBytes) -> None:
         self._node = node
         self._closed = False
 
@@ -159,7 +92,8 @@ class MemoryLock:
 class MemoryFiles:
     """A tree of folders and files in memory; its root exists."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self._chunk_bytes = chunk_bytes
         self._root = _Folder()
         self._locks: set[str] = set()
 
@@ -171,8 +105,8 @@ class MemoryFiles:
         self._root = _after_crash(self._root, "", kept)
         self._locks = set()
 
-    def _find(self, path: str) -> _Node | _Folder | None:
-        found: _Node | _Folder | None = self._root
+    def _find(self, path: str) -> MemoryBytes | _Folder | None:
+        found: MemoryBytes | _Folder | None = self._root
         for name in path.split("/") if path else ():
             if not isinstance(found, _Folder):
                 return None
@@ -187,19 +121,21 @@ class MemoryFiles:
             raise NotADirectoryError(20, "not a folder", path)
         return found
 
-    def _file(self, path: str) -> _Node:
+    def _file(self, path: str) -> MemoryBytes:
         found = self._find(path)
         if found is None:
             raise FileNotFoundError(2, "no such file", path)
-        if not isinstance(found, _Node):
+        if not isinstance(found, MemoryBytes):
             raise IsADirectoryError(21, "a folder", path)
         return found
 
     def open(self, path: str) -> MemoryFile:
         """Open, made when missing."""
         folder, name = self._parent(path)
-        node = folder.entries.setdefault(name, _Node())
-        if not isinstance(node, _Node):
+        node = folder.entries.get(name)
+        if node is None:
+            node = folder.entries[name] = MemoryBytes(self._chunk_bytes)
+        if not isinstance(node, MemoryBytes):
             raise IsADirectoryError(21, "a folder", path)
         return MemoryFile(node)
 
@@ -235,7 +171,7 @@ class MemoryFiles:
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
         """A new file under the name."""
         folder, name = self._parent(path)
-        node = _Node(bytes(data))
+        node = MemoryBytes(self._chunk_bytes, data)
         folder.entries[name] = node
         if sync:
             node.sync()

@@ -7,7 +7,6 @@ on loan and an append do not disturb each other.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from struct import pack
@@ -262,6 +261,8 @@ class OsFiles:
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder and all in it."""
+        import shutil  # 5 ms, which a start need not pay.
+
         try:
             shutil.rmtree(self._at(path))
         except FileNotFoundError:

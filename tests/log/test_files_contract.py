@@ -14,9 +14,16 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
 
 
-@pytest.fixture(params=["os", "memory"])
+@pytest.fixture(params=["os", "memory", "memory in small chunks"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    made: Files = OsFiles(str(tmp_path / "root")) if request.param == "os" else MemoryFiles()
+    made: Files
+    match request.param:
+        case "os":
+            made = OsFiles(str(tmp_path / "root"))
+        case "memory":
+            made = MemoryFiles()
+        case _:
+            made = MemoryFiles(chunk_bytes=4)
     made.make_folder("")
     return made
 

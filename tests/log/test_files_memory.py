@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.memory_bytes import CHUNK_BYTES
 
 
-@pytest.fixture
-def files() -> MemoryFiles:
-    return MemoryFiles()
+@pytest.fixture(params=[2, 3, CHUNK_BYTES])
+def files(request: pytest.FixtureRequest) -> MemoryFiles:
+    return MemoryFiles(chunk_bytes=request.param)
 
 
 def whole(files: MemoryFiles, path: str) -> bytes:
@@ -154,3 +155,16 @@ def test_what_is_no_folder_is_refused(files: MemoryFiles) -> None:
     with pytest.raises(IsADirectoryError):
         files.size("t")
     assert not files.exists("a/b")
+
+
+def test_growth_copies_no_more_than_a_chunk() -> None:
+    files = MemoryFiles(chunk_bytes=4096)
+    file = files.open("a")
+    file.append((b"x" * 4096,))
+    view = file.slice(0, 4096)
+    for _ in range(20):
+        file.append((b"y" * 1000,))
+    assert isinstance(view, memoryview)
+    again = file.slice(0, 4096)
+    assert isinstance(again, memoryview)
+    assert again.obj is view.obj
