@@ -17,8 +17,9 @@ from itertools import islice
 from kafkalite.log.files import Buffer, FileSlice, Part
 from kafkalite.ports.network import Address, Connection
 
-SENDFILE_BYTES = 1 << 20
-"""The most that one `sendfile` takes, one a turn, so that the other connections have theirs."""
+TURN_BYTES = 1 << 20
+"""The most that `sendfile` takes in a turn of the loop, so that the other connections have
+theirs."""
 READ_BYTES = 256 << 10
 """The most that is read from a file for a socket that cannot take it by `sendfile`."""
 SMALL_RECEIVE = 4096
@@ -180,6 +181,7 @@ class SocketLink:
     def _send_turn(self) -> bool:
         """Send as much as one turn allows. True when the queue is empty."""
         queue = self._queue
+        allowance = TURN_BYTES
         try:
             while queue:
                 part = queue[0]
@@ -188,8 +190,10 @@ class SocketLink:
                         return False
                 elif not len(part):
                     self._shift()
-                elif not self._send_slice(part) or queue:
-                    return False
+                else:
+                    allowance -= self._send_slice(part, allowance)
+                    if self._sent or (queue and not allowance):
+                        return False
         except (BlockingIOError, InterruptedError):
             return False
         except OSError as error:
@@ -231,22 +235,23 @@ class SocketLink:
             self._shift()
         self._shift()
 
-    def _send_slice(self, part: FileSlice) -> bool:
-        """Send some of the slice that leads the queue. False when some of it has to wait."""
+    def _send_slice(self, part: FileSlice, allowance: int) -> int:
+        """Send at most `allowance` bytes of the slice that leads the queue. How many have left;
+        some of it has to wait when `_sent` is not 0 afterwards."""
         left = len(part) - self._sent
+        count = min(left, allowance)
         if _HAS_SENDFILE:
-            count = min(left, SENDFILE_BYTES)
             sent = os.sendfile(self._fd, part.fd, part.position + self._sent, count)
         else:
-            data = part.read(self._sent, min(left, READ_BYTES))
+            data = part.read(self._sent, min(count, READ_BYTES))
             sent = self._socket.send(data) if data else 0
         if not sent:
             raise TruncatedSliceError(f"{left} bytes of a file slice are gone")
-        self._sent += sent
         if sent < left:
-            return False
-        self._shift()
-        return True
+            self._sent += sent
+        else:
+            self._shift()
+        return sent
 
     def _shift(self) -> None:
         part = self._queue.popleft()

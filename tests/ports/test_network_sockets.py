@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kafkalite.log.files import Part
 from kafkalite.ports import network_sockets, socket_link
 from kafkalite.ports.entropy import RealEntropy
 from kafkalite.ports.network import Address, Link
@@ -225,6 +226,25 @@ def test_a_reset_under_an_answer_gives_the_slice_back(tmp_path: Path) -> None:
         await machine.until(lambda it: bool(it.ends))
         assert isinstance(machine.ends[0], OSError)
         assert piece.released == 1
+
+    over_sockets(body)
+
+
+def test_many_small_slices_leave_in_one_turn(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"record")
+
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        client, machine = await _connected(network)
+        assert machine.link is not None
+        slices = [Slice(file) for _ in range(100)]
+        parts: list[Part] = []
+        for piece in slices:
+            parts += [b"head", piece]
+        assert machine.link.write([*parts, b"tail"])
+        assert [piece.released for piece in slices] == [1] * 100
+        assert client.recv(1004, socket.MSG_WAITALL) == b"headrecord" * 100 + b"tail"
+        client.close()
 
     over_sockets(body)
 
