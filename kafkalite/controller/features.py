@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import MetadataImage, VersionRange
+from kafkalite.metadata.image import ConfigResourceType, MetadataImage, VersionRange
 from kafkalite.protocol.messages.metadata_records import (
     BeginTransactionRecord,
+    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
 )
@@ -46,4 +47,16 @@ def bootstrap(image: MetadataImage) -> list[Change]:
     levels = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
     ]
-    return [BeginTransactionRecord(name="Bootstrap records"), *levels, EndTransactionRecord()]
+    # Kafka writes it with the feature eligible.leader.replicas; DescribeConfigs shows its source.
+    min_in_sync = ConfigRecord(
+        resource_type=ConfigResourceType.BROKER,
+        resource_name="",
+        name="min.insync.replicas",
+        value="1",
+    )
+    return [
+        BeginTransactionRecord(name="Bootstrap records"),
+        *levels,
+        min_in_sync,
+        EndTransactionRecord(),
+    ]
