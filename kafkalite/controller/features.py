@@ -39,24 +39,25 @@ FINALIZED: Final[Mapping[str, int]] = {"metadata.version": METADATA_VERSION}
 """What a new cluster starts with; a feature joins when the code behind it works."""
 
 
-def bootstrap(image: MetadataImage) -> list[Change]:
-    """The first records of a cluster; none when it has a metadata version, and so was made
-    before."""
-    if "metadata.version" in image.features:
-        return []
+def formatted_with() -> list[Change]:
+    """What a new cluster is formatted with: its features, and the one setting that Kafka writes
+    with them (for eligible.leader.replicas; DescribeConfigs shows it as set for all brokers)."""
     levels = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
     ]
-    # Kafka writes it with the feature eligible.leader.replicas; DescribeConfigs shows its source.
     min_in_sync = ConfigRecord(
         resource_type=ConfigResourceType.BROKER,
         resource_name="",
         name="min.insync.replicas",
         value="1",
     )
-    return [
-        BeginTransactionRecord(name="Bootstrap records"),
-        *levels,
-        min_in_sync,
-        EndTransactionRecord(),
-    ]
+    return [*levels, min_in_sync]
+
+
+def bootstrap(image: MetadataImage) -> list[Change]:
+    """The first records of a cluster; none when it has a metadata version, and so was made
+    before."""
+    if "metadata.version" in image.features:
+        return []
+    begin = BeginTransactionRecord(name="Bootstrap records")
+    return [begin, *formatted_with(), EndTransactionRecord()]

@@ -16,7 +16,7 @@ from typing import Self
 from kafkalite.config.listeners import parse_listener
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
-from kafkalite.controller.features import FINALIZED, SUPPORTED
+from kafkalite.controller.features import SUPPORTED, formatted_with
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
@@ -29,7 +29,6 @@ from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
-from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.dispatch import Dispatcher
@@ -216,6 +215,7 @@ class Broker:
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
                 log_dirs=(self._directory.meta.directory_id,),
+                previous_broker_epoch=self._directory.broker_epoch,
             )
         )
         self._controller.start(self._session)
@@ -264,9 +264,7 @@ def _own_store(config: BrokerConfig, ports: Ports, directory: LogDirectory) -> M
         directory_id=directory.meta.directory_id,
         now=ports.clock.now_ms(),
         clean=directory.was_clean,
-        formatted_with=(
-            FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
-        ),
+        formatted_with=formatted_with(),
     )
     return MemoryStore(directory.meta.cluster_id, ports.clock, log)
 

@@ -39,7 +39,6 @@ from kafkalite.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
-    FeatureLevelRecord,
 )
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import kraft_control_record
@@ -110,10 +109,10 @@ class MetadataLog:
         directory_id: Uuid,
         now: TimestampMs,
         clean: bool,
-        formatted_with: Iterable[FeatureLevelRecord],
+        formatted_with: Iterable[Change],
         folder: str = FOLDER,
     ) -> MetadataLog:
-        """Open the log and read all of it, or make it, formatted with those features.
+        """Open the log and read all of it, or make it, formatted with those records.
 
         `clean` says that the last stop was a clean one. What a crash tore off the end, or left of a
         transaction, is dropped. `CorruptRecordError` and `ProtocolError` for a log that cannot be
