@@ -53,16 +53,17 @@ class LeaderEpochs:
         epochs = cls(files, folder)
         data = read_file(files, epochs._path)
         if data is None:
-            epochs._changed()
+            epochs.save(sync=False)
             return epochs
         try:
-            epochs._starts = [
+            starts = [
                 EpochStart(LeaderEpoch(int(epoch)), Offset(int(start)))
                 for epoch, start in parse_lines(data, fields=2)
             ]
         except (CorruptRecordError, ValueError):
-            epochs._starts = []
-        epochs._find_latest()
+            starts = []
+        epochs._starts = starts
+        epochs.latest = starts[-1].epoch if starts else NO_LEADER_EPOCH
         return epochs
 
     @property
@@ -78,18 +79,17 @@ class LeaderEpochs:
         """
         if epoch < 0 or (self._starts and epoch == self.latest):
             return
-        while self._starts and (
-            self._starts[-1].epoch >= epoch or self._starts[-1].start_offset >= start_offset
-        ):
-            self._starts.pop()
-        self._starts.append(EpochStart(epoch, start_offset))
-        self._changed()
+        kept = [
+            start
+            for start in self._starts
+            if start.epoch < epoch and start.start_offset < start_offset
+        ]
+        self._change([*kept, EpochStart(epoch, start_offset)])
 
     def truncate_from_end(self, end_offset: Offset) -> None:
         """Forget epochs that begin at or above `end_offset`."""
         if self._starts and self._starts[-1].start_offset >= end_offset:
-            self._starts = [start for start in self._starts if start.start_offset < end_offset]
-            self._changed()
+            self._change([start for start in self._starts if start.start_offset < end_offset])
 
     def truncate_from_start(self, start_offset: Offset) -> None:
         """Forget what ended below `start_offset`; the epoch that spans it begins there now."""
@@ -97,8 +97,7 @@ class LeaderEpochs:
         if not below or below == [EpochStart(below[-1].epoch, start_offset)]:
             return
         spanning = EpochStart(below[-1].epoch, start_offset)
-        self._starts = [spanning, *self._starts[len(below) :]]
-        self._changed()
+        self._change([spanning, *self._starts[len(below) :]])
 
     def epoch_at(self, offset: Offset) -> LeaderEpoch:
         """The epoch whose leader appended `offset`; -1 when unknown."""
@@ -128,9 +127,12 @@ class LeaderEpochs:
         lines = [f"{start.epoch} {start.start_offset}" for start in self._starts]
         self._files.replace(self._path, format_lines(lines), sync=sync)
 
-    def _changed(self) -> None:
-        self._find_latest()
-        self.save(sync=False)
-
-    def _find_latest(self) -> None:
-        self.latest = self._starts[-1].epoch if self._starts else NO_LEADER_EPOCH
+    def _change(self, starts: list[EpochStart]) -> None:
+        """Hold `starts` once they are in the file; `OSError` leaves what was."""
+        before, self._starts = self._starts, starts
+        try:
+            self.save(sync=False)
+        except OSError:
+            self._starts = before
+            raise
+        self.latest = starts[-1].epoch if starts else NO_LEADER_EPOCH

@@ -26,46 +26,47 @@ class _Folder:
 class MemoryFile:
     """An open file of `MemoryFiles`. Slices are read-only views, which need no lease."""
 
-    __slots__ = ("_closed", "_node")
+    __slots__ = ("_closed", "node")
 
     def __init__(self, node: MemoryBytes) -> None:
-        self._node = node
+        self.node = node
+        """The bytes, which outlive this handle."""
         self._closed = False
 
     @property
     def size(self) -> int:
         """Bytes written."""
-        return self._node.size
+        return self.node.size
 
     def append(self, parts: Sequence[Buffer]) -> None:
         """Write all parts at the end."""
         assert not self._closed, "append to a closed file"
-        self._node.append(parts)
+        self.node.append(parts)
 
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`."""
-        node = self._node
+        node = self.node
         return bytes(node.view(position, min(position + size, node.size)))
 
     def write_at(self, position: int, data: Buffer) -> None:
         """Overwrite bytes below `size` in place."""
-        assert position + len(data) <= self._node.size, "write_at does not lengthen a file"
-        self._node.overwrite(position, data)
+        assert position + len(data) <= self.node.size, "write_at does not lengthen a file"
+        self.node.overwrite(position, data)
 
     def slice(self, position: int, size: int) -> Part:
         """That range."""
-        assert 0 <= position <= position + size <= self._node.size, "a slice ends with the file"
+        assert 0 <= position <= position + size <= self.node.size, "a slice ends with the file"
         assert not self._closed, "a slice of a closed file"
-        return self._node.view(position, position + size)
+        return self.node.view(position, position + size)
 
     def truncate(self, size: int) -> None:
         """Cut to `size` bytes; views of what is cut keep their bytes."""
-        assert size <= self._node.size, "truncate does not lengthen a file"
-        self._node.truncate(size)
+        assert size <= self.node.size, "truncate does not lengthen a file"
+        self.node.truncate(size)
 
     def sync(self) -> None:
         """From now on a crash leaves these bytes."""
-        self._node.sync()
+        self.node.sync()
 
     def close(self) -> None:
         """Close; may be called twice."""

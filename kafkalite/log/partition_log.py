@@ -15,12 +15,19 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files, Part
 from kafkalite.log.producer_snapshots import ProducerSnapshots
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS, BatchMetadata, ProducerStates
-from kafkalite.log.recovery import Cut, LoadedSegments, LogLoader, replay_producers, take_in
+from kafkalite.log.recovery import (
+    Cut,
+    LoadedSegments,
+    LogLoader,
+    check_markers,
+    replay_producers,
+    take_in,
+)
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
 from kafkalite.log.segments import SegmentList
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
-from kafkalite.protocol.records.batch import BatchHeader, stamp
+from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
 from kafkalite.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -59,7 +66,8 @@ NOTHING_READ = LogRead(None, 0)
 class PartitionLog:
     """Segments from `log_start_offset` (inclusive) to `end_offset` (exclusive).
 
-    `OSError` from any method means that the disk refused: the log is as it was before the call.
+    `OSError` from an append or a roll means that the disk refused: the log is as it was before.
+    From any other change it means that memory and disk may disagree until it is opened again.
     """
 
     __slots__ = (
@@ -210,10 +218,12 @@ class PartitionLog:
             duplicate = self.producers.check(first, base_offset)
             if duplicate is not None:
                 return _repeated(duplicate)
+        elif origin is not AppendOrigin.CLIENT:
+            check_markers(records, headers)
         offset, position, latest = base_offset, 0, NO_TIMESTAMP
         for header in headers:
             stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
-            position += header.batch_length + 12
+            position += header.batch_length + LOG_OVERHEAD
             offset = Offset(offset + header.last_offset_delta + 1)
             if header.max_timestamp > latest:
                 latest = header.max_timestamp
@@ -240,20 +250,21 @@ class PartitionLog:
                 raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
             self.roll(now)
             active = self._segments.active
-        active.append(records)
         base_offset, position = self.end_offset, 0
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, base_offset)
+        active.append(records)  # The last thing that can fail: from here on it is appended.
         for header in headers:
             end = Offset(base_offset + header.last_offset_delta)
-            active.added(base_offset, end, header.max_timestamp, header.batch_length + 12)
+            size = header.batch_length + LOG_OVERHEAD
+            active.added(base_offset, end, header.max_timestamp, size)
             if header.producer_id != NO_PRODUCER_ID:
                 if header.is_control:
                     stored = header._replace(base_offset=base_offset)
                     take_in(self.producers, StoredBatch(0, stored, records, position))
                 else:
                     self.producers.appended(header, base_offset, header.max_timestamp)
-            position += header.batch_length + 12
+            position += size
             base_offset = Offset(end + 1)
         self.end_offset = base_offset
 

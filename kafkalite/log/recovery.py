@@ -11,25 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from struct import Struct
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import CorruptRecordError
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.epochs import LeaderEpochs
-from kafkalite.log.files import Files
+from kafkalite.log.files import Buffer, Files
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
-from kafkalite.protocol.records.batch import crc_is_valid
+from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 _TEMPORARY_SUFFIXES = (".deleted", ".cleaned", ".tmp")
-_CONTROL_KEY = Struct(">hh")
-_MARKER_VALUE = Struct(">hi")
 
 
 class Cut(NamedTuple):
@@ -207,10 +204,35 @@ def take_in(producers: ProducerStates, batch: StoredBatch) -> None:
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)
         return
-    for record in read_records(batch.buffer, batch.at, header):
-        if record.key is None or record.value is None:
-            continue
-        _, kind = _CONTROL_KEY.unpack_from(record.key)
-        if kind <= 1:
-            _, coordinator_epoch = _MARKER_VALUE.unpack_from(record.value)
-            producers.transaction_ended(header, coordinator_epoch, record.timestamp)
+    for epoch, timestamp in _read_markers(batch):
+        producers.transaction_ended(header, epoch, timestamp)
+
+
+def check_markers(records: Buffer, headers: Sequence[BatchHeader]) -> None:
+    """`KafkaError(INVALID_RECORD)` if an end-transaction marker among the batches is malformed."""
+    position = 0
+    for header in headers:
+        if header.is_control and header.producer_id != NO_PRODUCER_ID:
+            try:
+                _read_markers(StoredBatch(0, header, records, position))
+            except CorruptRecordError as error:
+                raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+        position += header.size_bytes
+
+
+class _Marker(NamedTuple):
+    coordinator_epoch: int
+    timestamp: TimestampMs
+
+
+def _read_markers(batch: StoredBatch) -> list[_Marker]:
+    """The end-transaction markers of a control batch: one, or none in those of other types."""
+    # With it comes the metadata log's codecs, which a broker without transactions need not load.
+    from kafkalite.protocol.records.control import read_end_transaction_marker
+
+    markers = []
+    for record in read_records(batch.buffer, batch.at, batch.header):
+        marker = read_end_transaction_marker(record)
+        if marker is not None:
+            markers.append(_Marker(marker.coordinator_epoch, record.timestamp))
+    return markers

@@ -78,8 +78,8 @@ class SegmentList:
     def remove_above(self, offset: Offset) -> bool:
         """Delete the segments that begin above `offset`; False when none is left."""
         while self._segments and self._bases[-1] > offset:
-            self._segments.pop().delete()
             self._bases.pop()
+            self._segments.pop().delete()
         if self._segments:
             self.active = self._segments[-1]
         return bool(self._segments)
