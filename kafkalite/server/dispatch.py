@@ -18,6 +18,7 @@ from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.codec import decode_prefix
 from kafkalite.protocol.hot import read_request_header, response_frame
+from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version
@@ -95,8 +96,10 @@ class Dispatcher:
     def _pending(
         self, module: ApiModule, ctx: RequestContext, request: Request, parked: Parked
     ) -> Pending:
-        """The place of a parked answer. `request` is kept, so it holds no view of its frame: only
-        Produce has such views, and its waits do not look at them again."""
+        """The place of a parked answer. `request` is kept, and so must hold no view of its frame,
+        which is gone when this returns."""
+        if isinstance(request, ProduceRequest):
+            _let_go_of_records(request)
         pending = Pending(parked.abandon)
 
         def due(make: MakeAnswer) -> None:
@@ -123,9 +126,11 @@ class Dispatcher:
         fault = interceptor.request(ctx, request)
         if isinstance(fault, CloseConnection):
             raise ProtocolError("a fault closes the connection")
+        answer: Response | Parked | None
         if isinstance(fault, Refuse):
-            return _encode(ctx, module.refuse(request, fault.code, ""))
-        answer = self._handle(module, ctx, request)
+            answer = cast("Response | None", module.refuse(request, fault.code, ""))
+        else:
+            answer = self._handle(module, ctx, request)
         if isinstance(fault, LoseAnswer):
             if isinstance(answer, Parked):
                 answer.abandon()
@@ -155,6 +160,13 @@ def _call_at(clock: Clock, at_ms: TimestampMs, callback: Callable[[], None]) -> 
         callback()
     else:
         clock.call_at(at_ms, callback)
+
+
+def _let_go_of_records(request: ProduceRequest) -> None:
+    """They are in the log, or refused. No other request has views of its frame."""
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            data.records = None
 
 
 def _refusal(module: ApiModule, request: Request, failure: Exception) -> Response | None:

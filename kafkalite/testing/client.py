@@ -51,10 +51,15 @@ class Client:
 
     def send(self, request: Request, version: int, response: type[R]) -> asyncio.Future[R]:
         """Send now; the answer comes later. Several may be under way."""
-        key = schema_of(type(request)).api_key
+        answer = self.expect(schema_of(type(request)).api_key, version, response)
+        self._write(request, version)
+        return answer
+
+    def expect(self, key: int, version: int, response: type[R]) -> asyncio.Future[R]:
+        """The next answer that nobody else waits for, as that version of that API: for requests
+        that went out as `send_bytes`."""
         frame = asyncio.Future[memoryview](loop=self._loop)
         self._waiting.append((key, version, frame))
-        self._write(request, version)
         answer = asyncio.Future[R](loop=self._loop)
 
         def arrived(done: asyncio.Future[memoryview]) -> None:
@@ -63,8 +68,11 @@ class Client:
             error = done.exception()
             if error is not None:
                 answer.set_exception(error)
-            else:
+                return
+            try:
                 answer.set_result(decode(response, version, done.result()))
+            except ProtocolError as malformed:
+                answer.set_exception(malformed)
 
         frame.add_done_callback(arrived)
         return answer

@@ -36,6 +36,7 @@ from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.broker import Broker, Ports
 from kafkalite.server.interceptor import Interceptor
+from kafkalite.server.partition import Partition
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import TopicPartition
@@ -113,9 +114,13 @@ class Running:
     def topic(self, name: str) -> TopicImage:
         return self.broker.image.topics[name]
 
+    def partition(self, topic: str, index: int = 0) -> Partition:
+        """The broker's own object; for what no client sees."""
+        return self.broker._services.replicas.find(topic, index)
+
     def waiting(self, topic: str, partition: int = 0) -> int:
         """How many fetches and produces a partition knows that wait for it."""
-        held = self.broker._services.replicas.find(topic, partition)
+        held = self.partition(topic, partition)
         return len(held.fetches) + len(held.commits)
 
 
