@@ -1,11 +1,10 @@
 """The shape of every answer of an event-sourced core, and the contract with its driver.
 
-A core decides and never waits: `decide(event, now) -> Outcome` reads its state and leaves the recorded
-state alone, `apply(record)` is that state's only writer. The driver, in one synchronous stretch, calls
-`decide`, appends the records as one batch, applies each, and keeps the replies until the high watermark
-(for the controller: the metadata store's commit) has passed what they saw. Loading after a failover is
-`apply` over the log. See docs/decisions/0003-driver-of-cores.md.
-"""
+A core decides and never waits: `decide(event, now) -> Outcome` reads its state and leaves the
+recorded state alone, `apply(record)` is that state's only writer. The driver, in one synchronous
+stretch, calls `decide`, appends the records as one batch, applies each, and keeps the replies until
+the high watermark (for the controller: the metadata store's commit) has passed what they saw.
+Loading after a failover is `apply` over the log. See docs/decisions/0003-driver-of-cores.md. """
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ E_contra = TypeVar("E_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` for whoever holds `token`: the driver was given the token with the event, and releases the
-    reply once everything that this core has applied so far is committed."""
+    """`body` for whoever holds `token`: the driver was given the token with the event, and releases
+    the reply once everything that this core has applied so far is committed."""
 
     token: Hashable
     body: object
@@ -33,7 +32,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A request to another broker. Its answer comes back to the core as an event that carries `token`."""
+    """A request to another broker. Its answer comes back to the core as an event that carries
+    `token`."""
 
     to: BrokerId
     request: object
@@ -42,7 +42,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer(Generic[E]):
-    """Feed `event` to the core at `at_ms`, unless the timer of that key is set anew or cancelled."""
+    """Feed `event` to the core at `at_ms`, unless the timer of that key is set anew or
+    cancelled."""
 
     key: Hashable
     at_ms: TimestampMs
@@ -72,7 +73,8 @@ class Core(Protocol[E, R]):
     """An event-sourced core."""
 
     def decide(self, event: E, now: TimestampMs) -> Outcome[E, R]:
-        """What follows from `event`. Leaves the recorded state alone. `KafkaError` refuses the event."""
+        """What follows from `event`. Leaves the recorded state alone. `KafkaError` refuses the
+        event."""
         ...
 
     def apply(self, record: R) -> None:

@@ -1,8 +1,8 @@
-"""What can go wrong, in Kafka's words: the protocol's error codes and the exceptions that carry them.
+"""What can go wrong, in Kafka's words: the protocol's error codes and the exceptions that carry
+them.
 
-Codes, names and which of them a client may retry are facts of Kafka 4.4 (`Errors.java`); the tests hold
-them against what the real one lists (`tests/data/error-codes.json`).
-"""
+Codes, names and which of them a client may retry are facts of Kafka 4.4 (`Errors.java`); the tests
+hold them against what the real one lists (`tests/data/error-codes.json`). """
 
 from __future__ import annotations
 
@@ -196,7 +196,8 @@ _RETRIABLE = frozenset(
 
 
 class KafkaError(Exception):
-    """A whole request is refused with `code`. Raised by handlers and cores, mapped once, in dispatch."""
+    """A whole request is refused with `code`. Raised by handlers and cores, mapped once, in
+    dispatch."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
         super().__init__(message or code.name)
@@ -216,7 +217,8 @@ class CorruptRecordError(ProtocolError):
 
 
 class InvariantError(Exception):
-    """Something that must hold does not, where durability is at stake. The shard or broker stops."""
+    """Something that must hold does not, where durability is at stake. The shard or broker
+    stops."""
 
 
 def code_for(error: BaseException) -> ErrorCode:

@@ -1,8 +1,8 @@
 """How many bytes each partition of one fetch may give.
 
-The order of partitions in the request is kept. A response is bounded by the request's `max_bytes` and
-each partition by its own, with one exception that keeps consumers alive: the first partition that has
-anything gives its first batch whole, above any limit (KIP-74).
+The order of partitions in the request is kept. A response is bounded by the request's `max_bytes`
+and each partition by its own, with one exception that keeps consumers alive: the first partition
+that has anything gives its first batch whole, above any limit (KIP-74).
 
 Source: Kafka's `ReplicaManager.readFromLog`.
 """

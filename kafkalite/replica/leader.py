@@ -1,8 +1,8 @@
 """The leader of one partition: leader epoch, log end offset, in-sync replicas, high watermark.
 
-A stepping core. It holds numbers, not bytes: the log tells it where it ends, followers where they are,
-and it answers how far readers may see. With itself as the only in-sync replica each append is committed
-at once. What it does not do yet: shrink and expand the ISR, which comes with replication.
+A stepping core. It holds numbers, not bytes: the log tells it where it ends, followers where they
+are, and it answers how far readers may see. With itself as the only in-sync replica each append is
+committed at once. What it does not do yet: shrink and expand the ISR, which comes with replication.
 
 Source: Kafka's `Partition.scala` (maybeIncrementLeaderHW, checkCurrentLeaderEpoch).
 """
@@ -46,7 +46,8 @@ class PartitionLeader:
         return self._advance()
 
     def follower_at(self, follower: BrokerId, end_offset: Offset) -> bool:
-        """A follower asked for `end_offset`, so it has all below. True if the high watermark moved."""
+        """A follower asked for `end_offset`, so it has all below. True if the high watermark
+        moved."""
         self._followers[follower] = end_offset
         return self._advance()
 

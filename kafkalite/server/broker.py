@@ -85,7 +85,7 @@ class Broker:
         self._checks_views = checks_views
         self._tasks = asyncio.TaskGroup()
         self._listeners: list[ServerListener[Session]] = []
-        self._stopping = False
+        self._owned_store: MetadataStore | None = None
 
     async def __aenter__(self) -> Self:
         """Open the log folder, join the cluster, listen. `LogDirectoryError` when the folder must
@@ -94,10 +94,11 @@ class Broker:
         config, ports = self._config, self._ports
         clock = ports.clock
         self._directory = _open_directory(config, ports, self._location)
+        self._housekeeping = Housekeeping(self._tasks, ports.workers, clock, self._directory)
         try:
-            store = self._store or _own_store(config, ports, self._directory)
-            self._owned_store = store if self._store is None else None
-            self._housekeeping = Housekeeping(self._tasks, ports.workers, self._directory)
+            store = self._store
+            if store is None:
+                store = self._owned_store = _own_store(config, ports, self._directory)
             self._replicas = ReplicaManager(
                 config.node_id,
                 config,
@@ -136,11 +137,11 @@ class Broker:
         traceback: TracebackType | None,
     ) -> None:
         """Let answers leave, close every log, and put the clean stop on record."""
-        self._stopping = True
         self._replicas.wake_all()
         until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
         for listener in self._listeners:
             await listener.stop(until_ms)
+        self._housekeeping.stop()
         self._controller.stop()
         epoch = self._services.image.brokers[self._config.node_id].epoch
         high_watermarks = self._replicas.high_watermarks()
@@ -240,6 +241,9 @@ class Broker:
         now_ms = self._ports.clock.now_ms()
         for listener in self._listeners:
             await listener.stop(now_ms)
+        self._housekeeping.stop()
+        if self._owned_store is not None:
+            self._owned_store.close()
         self._directory.abandon()
         await self._tasks.__aexit__(None, None, None)
 

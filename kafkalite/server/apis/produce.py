@@ -17,8 +17,10 @@ refused with INVALID_TXN_STATE.
 from __future__ import annotations
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError, code_for
+from kafkalite.log.validation import InvalidRecordsError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -179,6 +181,13 @@ class _Append:
             log_start_offset=-1,
             error_message=reason or None,
         )
+        if isinstance(error, InvalidRecordsError):
+            response.record_errors = [
+                BatchIndexAndErrorMessage(
+                    batch_index=record.batch_index, batch_index_error_message=record.message
+                )
+                for record in error.record_errors
+            ]
         if (
             self.ctx.version >= _FIRST_VERSION_WITH_LEADERS
             and code is ErrorCode.NOT_LEADER_OR_FOLLOWER
