@@ -76,14 +76,15 @@ def _to_create(
     if not (request.allow_auto_topic_creation and services.config.auto_create_topics_enable):
         return []
     known = services.image.topics
-    return [
+    missing = (
         topic.name
         for topic in wanted
         if topic.name is not None
         and topic.topic_id == ZERO_UUID
         and topic.name not in known
         and _is_legal(topic.name)
-    ]
+    )
+    return list(dict.fromkeys(missing))  # The controller refuses a name that is given twice.
 
 
 def _create_first(
