@@ -55,6 +55,15 @@ class CoordinatorRecord(NamedTuple):
     """Of the value; -1 for a tombstone."""
 
 
+class MetadataFrame(NamedTuple):
+    """The head of a metadata record's value."""
+
+    type: int
+    version: int
+    position: int
+    """Where the message begins."""
+
+
 def encode_metadata_record(record: MetadataRecord, version: int) -> bytes:
     """The value of a record in `__cluster_metadata`. Errors as `codec.encode`."""
     key = schema_of(type(record)).api_key
@@ -62,17 +71,24 @@ def encode_metadata_record(record: MetadataRecord, version: int) -> bytes:
     return start + encode(record, version)
 
 
-def decode_metadata_record(buffer: Buffer) -> tuple[MetadataRecord, int]:
-    """The record and its version. `ProtocolError` for anything else, such as an unknown type."""
+def metadata_frame(buffer: Buffer) -> MetadataFrame:
+    """What stands before a metadata record. `ProtocolError` when it is cut off or of another
+    kind."""
     frame_version, position = decode_varint(buffer, 0)
     if frame_version != FRAME_VERSION:
         raise ProtocolError(f"metadata record with frame version {frame_version}")
-    key, position = decode_varint(buffer, position)
+    record_type, position = decode_varint(buffer, position)
     version, position = decode_varint(buffer, position)
-    cls = _metadata_classes().get(key)
+    return MetadataFrame(record_type, version, position)
+
+
+def decode_metadata_record(buffer: Buffer) -> tuple[MetadataRecord, int]:
+    """The record and its version. `ProtocolError` for anything else, such as an unknown type."""
+    frame = metadata_frame(buffer)
+    cls = _metadata_classes().get(frame.type)
     if cls is None:
-        raise ProtocolError(f"there is no metadata record of type {key}")
-    return decode(cls, version, buffer, position), version
+        raise ProtocolError(f"there is no metadata record of type {frame.type}")
+    return decode(cls, frame.version, buffer, frame.position), frame.version
 
 
 def encode_coordinator_key(key: CoordinatorKey) -> bytes:

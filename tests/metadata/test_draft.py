@@ -204,7 +204,7 @@ def test_position_and_cluster_are_given_at_the_end() -> None:
 
 def test_what_is_not_acted_on_is_passed_by() -> None:
     change = folded(
-        image_of(topic("t", 1)), NoOpRecord(), BeginTransactionRecord(), UnknownChange(99, 0, b"")
+        image_of(topic("t", 1)), NoOpRecord(), BeginTransactionRecord(), UnknownChange(99, b"")
     )
     assert change.delta == folded(image_of()).delta
 

@@ -25,5 +25,5 @@ def test_an_empty_image_has_none() -> None:
 
 def test_what_an_image_does_not_hold_is_known() -> None:
     assert all(is_held(change) for change in golden_changes())
-    assert not is_held(UnknownChange(99, 0, b""))
+    assert not is_held(UnknownChange(99, b""))
     assert not is_held(UserScramCredentialRecord(name="alice"))
