@@ -1,4 +1,8 @@
-"""`kafkalite serve`: one broker, until Ctrl-C or SIGTERM."""
+"""`kafkalite serve`: one broker, until Ctrl-C or SIGTERM.
+
+Kafka differs: it listens on all addresses of the machine unless told otherwise. Here it is the
+machine's own two, 127.0.0.1 and ::1, as long as nobody can be asked who they are.
+"""
 
 from __future__ import annotations
 

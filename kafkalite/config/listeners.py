@@ -1,4 +1,8 @@
-"""What one entry of `listeners` says: `NAME://HOST:PORT`."""
+"""What one entry of `listeners` says: `NAME://HOST:PORT`.
+
+Kafka differs: the name, or `listener.security.protocol.map`, says which security protocol is spoken
+there. Here it is PLAINTEXT under any name, until TLS and SASL come.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
 """Members of the cluster: registration, and what their coming and going does to partitions.
 
-In Kafka a broker registers fenced and is unfenced by its heartbeats once it has caught up with the
-metadata. Here its session is the heartbeat, and a commit reaches every live broker before it is
-answered: so one batch registers, unfences and elects.
+Kafka differs: a broker registers fenced there, and its heartbeats unfence it once it has caught up
+with the metadata. Here its session is the heartbeat, and a commit reaches every live broker before
+it is answered: so one batch registers, unfences and elects.
+
+Kafka differs: a restart raises the leader epoch of each partition by two, for the fencing and for
+the return. Here a crash raises it by one, and a clean stop by none, since nothing was lost.
 
 Source: Kafka's `ClusterControlManager` and `ReplicationControlManager.handleBrokerFenced/Unfenced`.
 """

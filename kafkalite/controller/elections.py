@@ -2,8 +2,11 @@
 
 The leader is the first in the order of the assignment that is active and in the in-sync replicas. A
 partition whose last in-sync replica goes keeps it there, without a leader, and waits for it:
-another replica could lack acknowledged records. Partitions that a Kafka with eligible leader
-replicas (KIP-966) left without in-sync replicas get their leader from those.
+another replica could lack acknowledged records.
+
+Kafka differs: a new cluster there keeps eligible leader replicas (KIP-966), from which it elects
+when no replica is in sync. Here it keeps none; but partitions that a Kafka left to such replicas
+get their leader from those.
 
 Source: Kafka's `PartitionChangeBuilder` and `ReplicationControlManager.handleBroker...`.
 """

@@ -4,6 +4,9 @@ A finalized level is a promise to clients: transactions of version 2, groups of 
 a new cluster finalizes only what works; a folder that a real Kafka wrote may have more, and keeps
 it.
 
+Kafka differs: a new cluster there finalizes seven features, one of them is here. The code behind
+the others (groups, transactions, share groups, streams, eligible leader replicas) is still to come.
+
 Source: Kafka's `Feature`, `MetadataVersion` and `BootstrapMetadata` (KIP-584).
 """
 

@@ -4,9 +4,10 @@ Each partition starts one broker, and one rack, further than the one before; its
 many racks as there are, the leader to a broker that is not fenced. After as many partitions as
 there are unfenced brokers the order is shuffled, so that followers of one leader spread.
 
-Source: Kafka's `StripedReplicaPlacer`. The same seed gives the same brokers as there (racks in
-another order than Java's hash maps keep them apart): `JavaRandom` is `java.util.Random`, whose
-arithmetic is part of Java's specification.
+Source: Kafka's `StripedReplicaPlacer`. The same seed gives the same brokers as there: `JavaRandom`
+is `java.util.Random`, whose arithmetic is part of Java's specification.
+
+Kafka differs: racks follow one another in the order of Java's hash maps, here in that of names.
 """
 
 from __future__ import annotations

@@ -8,6 +8,12 @@
     topic-0.<32 hex>-delete  one being deleted; `-stray`: one that the metadata does not know
 
 Opens and closes logs; which ones there should be, the metadata says. Source: Kafka's `LogManager`.
+
+Kafka differs: it writes the checkpoints every few seconds while it runs, too. Here a clean stop
+writes them: after a crash more is scanned.
+
+Kafka differs: it keeps the folder of a deleted partition, renamed, for `file.delete.delay.ms`, for
+those who still read. Here leases keep what is read, so the folder goes at once.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@ time and never a record.
 
 Kept in memory whole: the segment writes them out when it rolls or closes, so that an append writes
 to one file alone. After a crash they are made again from the `.log`.
+
+Kafka differs: the indexes of its active segment are files of 10 MiB, mapped into memory and cut to
+size at the end. Here the active segment has none on the disk.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A Java properties file of version 1 (KIP-631, KIP-858): the node, the cluster, and an id of the
 folder itself.
+
+Kafka differs: it starts on no folder that `kafka-storage format` has not prepared. Here the first
+start formats an empty one.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Nothing here waits. A batch goes from the buffer it was received in to the file by one write,
 stamped in place; a read gives a range of a file, to be sent as it is. Source: Kafka's `UnifiedLog`.
+
+Kafka differs: it removes old segments, compacts, and recompresses (`compression.type`). Here logs
+only grow so far, in the codec that they came in.
 """
 
 from __future__ import annotations

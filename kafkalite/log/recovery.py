@@ -4,6 +4,13 @@ After a clean stop nothing is read but the last segment's end. After an unclean 
 that reaches beyond the recovery point is scanned: at the first batch that is torn, corrupt or out
 of order the log is cut, and the indexes, leader epochs and producer states are made again from what
 is left.
+
+Kafka differs: after a crash it keeps newer segments whose bytes reached the disk when those before
+them did not. Here a log that is not compacted has no holes: what comes behind one goes.
+
+Kafka differs: it reads records of the formats before 0.11 (magic 0 and 1) that old logs hold. Here
+a log that holds some is not opened, and not cut either.
+
 Source: Kafka's `LogLoader` and `LogSegment.recover`.
 """
 

@@ -2,7 +2,10 @@
 
 A client that reached this broker is told the address that it reached us on, so containers, proxies
 and IPv6 work with no setting; other brokers are told by their registration. A wildcard is never
-told: the local address of an accepted connection is a real one."""
+told: the local address of an accepted connection is a real one.
+
+Kafka differs: it tells everyone the listener's `advertised.listeners`, whatever way they came.
+"""
 
 from __future__ import annotations
 

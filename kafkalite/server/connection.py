@@ -5,6 +5,10 @@ It knows neither sockets nor Kafka: the network fills it (`ports.network.Connect
 which is dispatch, gives the answer of each frame, or a `Pending` that is completed later. While one
 is pending the connection is read on, within limits, and its peer's end is seen at once.
 
+Kafka differs: it takes up a connection's next request when the one before is answered. Here those
+behind a fetch or a join that waits are carried out already, and their answers wait for its own: so
+a group's last member can leave while its join waits, and a produce wakes the fetch before it.
+
 Why it may hold back the requests that it has received (`_held`):
 
     TURN      16 requests were handled in this turn of the loop; the next turn goes on

@@ -1,7 +1,11 @@
 """Asks the controller to create topics: for CreateTopics, and for Metadata's auto-creation.
 
 The controller decides without luck of its own, so the ids and the seed of the placement are drawn
-here."""
+here.
+
+Kafka differs: asked for the metadata of `__consumer_offsets` or another topic of a coordinator, it
+creates that with its own settings. Here it is made like any other until its coordinator is there.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,12 @@ A real Kafka 4.4 starts on such a folder, and this on one of its. Each commit is
 there whole or not at all; it survives the death of the process once `append` has returned. A
 start that has replayed a long log leaves a snapshot, so that the next one need not.
 
+Kafka differs: it flushes a commit to the disk before it counts. Here it is in the page cache: it
+survives the death of the process, not the loss of power, and costs no 3 ms.
+
+Kafka differs: it writes snapshots while it runs, by size and by time, and drops the log below them.
+Here a snapshot is written at a start alone.
+
 Source: Kafka's `KafkaRaftLog`, `Formatter`, `FileQuorumStateStore`, `MetadataBatchLoader` (KIP-595,
 KIP-630, KIP-853, KIP-868).
 """

@@ -9,6 +9,9 @@ An unknown version is answered in the format of version 0 with UNSUPPORTED_VERSI
 that ApiVersions itself has, so that a newer client can try again; dispatch sees to that.
 
 Only what works now is listed: APIs by `table.py`, features as finalized in the metadata log.
+
+Kafka differs: it refuses a version 5 that means another cluster or node (REBOOTSTRAP_REQUIRED), or
+names only one of the two (INVALID_REQUEST). Here neither is looked at yet.
 """
 
 from __future__ import annotations

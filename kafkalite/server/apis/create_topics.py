@@ -5,7 +5,14 @@ Versions: 2 to 7.
 - 6 may be throttled (KIP-599). 7 topic ids.
 
 Answered when every live broker serves the topics. What takes longer than `timeout_ms` has timed out
-for the client, and may still come to be, as in Kafka."""
+for the client, and may still come to be, as in Kafka.
+
+Kafka differs: it answers when its controller has committed, and brokers may learn of the topics a
+moment later, so that a client which is quick to use one gets an error.
+
+Kafka differs: with a `timeout_ms` of 0 or less it answers REQUEST_TIMED_OUT and creates nothing.
+Here a timeout begins to count only for what cannot be done at once.
+"""
 
 from __future__ import annotations
 

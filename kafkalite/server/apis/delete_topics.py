@@ -4,6 +4,9 @@ Versions: 1 to 6.
 - 4 flexible. 5 error messages; TOPIC_DELETION_DISABLED. 6 topic ids (KIP-516).
 
 Answered when no live broker serves the topics any more.
+
+Kafka differs: with a `timeout_ms` of 0 or less it answers REQUEST_TIMED_OUT and deletes nothing.
+Here a timeout begins to count only for what cannot be done at once.
 """
 
 from __future__ import annotations

@@ -12,7 +12,11 @@ that has one is given whole, above every limit (KIP-74).
 
 Missing: incremental sessions. A full request that offers a session is answered without one (session
 id 0), as Kafka does when its cache of sessions is full; an incremental one gets
-FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request."""
+FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request.
+
+Kafka differs: whoever tells the epoch of its last record (version 12 on) learns there where its log
+and the leader's part. Here that epoch is not looked at: it comes with the followers, who send it.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,9 @@ acks=0 is never answered, not even when refused: then the connection closes, as 
 acks=all waits for the high watermark, at most `timeout_ms`. Records are not decoded, see
 `log/validation.py`.
 
+Kafka differs: to null records it gives no answer at all, and the client waits until its own
+timeout. Here they are refused with INVALID_RECORD.
+
 Missing: transactional producers, which come with the transaction coordinator; their batches are
 refused with INVALID_TXN_STATE.
 """
