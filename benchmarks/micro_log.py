@@ -2,10 +2,9 @@
 
     .venv/bin/python benchmarks/micro_log.py [--seconds 1] [--folder /dev/shm]
 
-Each row is the best of five rounds, in microseconds a call and MB/s. The floor rows are CRC-32C plus
-one `os.write`, which no log can go below. A folder in memory shows what Python costs; one on a disk
-shows its writeback as well.
-"""
+Each row is the best of five rounds, in microseconds a call and MB/s. The floor rows are CRC-32C
+plus one `os.write`, which no log can go below. A folder in memory shows what Python costs; one on a
+disk shows its writeback as well."""
 
 from __future__ import annotations
 
@@ -16,13 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 
 from crc32c import crc32c
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.protocol.records.batch import write_header, read_header, compute_crc
+from kafkalite.protocol.records.batch import compute_crc, read_header, write_header
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
 
@@ -114,7 +114,7 @@ def main() -> None:
                 f"floor: crc + write, {size} bytes", size, seconds, floor(f"{root}/floor", data)
             )
             bench = Restarting(root)
-            micros = measure(f"append, {size} bytes", size, seconds, lambda: bench.append(data))
+            micros = measure(f"append, {size} bytes", size, seconds, partial(bench.append, data))
             print(
                 f"{'':46} {floor_us / micros:8.0%} of the floor, {micros - floor_us:.2f} us above"
             )
