@@ -31,35 +31,45 @@ _unpack_length = Struct(">i").unpack_from
 
 
 class BufferPool:
-    """Buffers for frames of all connections of a broker; `limit_bytes` is the most lent at a
-    time."""
+    """Buffers for the frames of all connections of a broker. Up to `limit_bytes` are lent at a
+    time, and one buffer more: connections that each hold a part of the limit and need more would
+    otherwise wait for each other for ever, and so would one whose frame is larger than the
+    limit."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.lent_bytes = 0
+        self._beyond: memoryview | None = None
+        """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
         self._waiters: deque[Callable[[], None]] = deque()
 
     def borrow(self, size: int) -> memoryview | None:
-        """At least `size` bytes of any content; None while others hold too much. One that is larger
-        than the limit is lent when nothing else is, so that no connection waits for ever."""
+        """At least `size` bytes of any content; None while others hold too much."""
         capacity = SHARED_BYTES if size <= SHARED_BYTES else 1 << (size - 1).bit_length()
         if capacity > KEPT_BYTES:
             capacity = size
-        if self.lent_bytes and self.lent_bytes + capacity > self.limit_bytes:
+        is_beyond = self.lent_bytes + capacity > self.limit_bytes
+        if is_beyond and self._beyond is not None:
             return None
-        self.lent_bytes += capacity
         kept = self._kept.get(capacity)
         if kept:
             self._kept_bytes -= capacity
-            return kept.pop()
-        return memoryview(bytearray(capacity))
+            buffer = kept.pop()
+        else:
+            buffer = memoryview(bytearray(capacity))
+        self.lent_bytes += capacity
+        if is_beyond:
+            self._beyond = buffer
+        return buffer
 
     def give_back(self, buffer: memoryview) -> None:
         """The end of a loan. Those who wait are called, in their order, and may borrow."""
         capacity = len(buffer)
         self.lent_bytes -= capacity
+        if buffer is self._beyond or self.lent_bytes <= self.limit_bytes:
+            self._beyond = None
         if self._kept_bytes + capacity <= KEPT_BYTES:
             self._kept_bytes += capacity
             self._kept.setdefault(capacity, []).append(buffer)

@@ -1,4 +1,5 @@
-"""A connection's machine without a network: a link that notes, and turns of the loop taken by hand."""
+"""A connection's machine without a network: a link that notes, and turns of the loop taken by
+hand."""
 
 from __future__ import annotations
 

@@ -56,38 +56,39 @@ def test_a_length_that_cannot_be_closes_with_one_line(caplog: pytest.LogCaptureF
 
 def test_all_partial_frames_share_one_limit() -> None:
     pool = BufferPool(2 << 20)
-    first, second, third = (World(pool=pool) for _ in range(3))
+    first, second, third, fourth = (World(pool=pool) for _ in range(4))
     large = frame(bytes(1_500_000))
     first.receive(large[:-1])
-    assert second.receive(large) == 4096
+    second.receive(large[:-1])
     assert third.receive(large) == 4096
-    assert not second.reads()
+    assert fourth.receive(large) == 4096
+    assert not third.reads()
     first.receive(large[-1:])
     assert first.requests == [large[4:]]
-    second.next_turn()
     third.next_turn()
-    assert second.reads()
-    assert not third.reads()
-    second.receive(large[4096:])
-    third.next_turn()
+    fourth.next_turn()
+    assert third.reads()
+    assert not fourth.reads()
     third.receive(large[4096:])
-    assert second.requests == third.requests == [large[4:]]
+    fourth.next_turn()
+    fourth.receive(large[4096:])
+    assert third.requests == fourth.requests == [large[4:]]
+    second.receive(large[-1:])
     assert pool.lent_bytes == 0
 
 
 def test_a_connection_that_ends_gives_its_room_to_the_next() -> None:
     pool = BufferPool(2 << 20)
-    first, second, third = (World(pool=pool) for _ in range(3))
+    first, second, third, fourth = (World(pool=pool) for _ in range(4))
     large = frame(bytes(1_500_000))
-    first.receive(large[:-1])
-    second.receive(large)
-    third.receive(large)
-    second.connection.closed(None)
+    for world in (first, second, third, fourth):
+        world.receive(large[:-1])
+    third.connection.closed(None)
     first.connection.closed(None)
-    third.next_turn()
-    third.receive(large[4096:])
-    assert third.requests == [large[4:]]
-    assert second.requests == []
+    fourth.next_turn()
+    fourth.receive(large[4096:])
+    assert fourth.requests == [large[4:]]
+    assert third.requests == []
 
 
 # Turns.

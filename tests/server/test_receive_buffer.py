@@ -97,25 +97,65 @@ def test_what_begins_at_the_end_of_a_buffer_moves_to_its_front() -> None:
     assert receive(buffer, second[6:]) == [second[4:]]
 
 
+def begin(pool: BufferPool, data: bytes) -> tuple[ReceiveBuffer, bool]:
+    """A buffer that holds the first 4 KiB of a frame, and whether it has room for the rest."""
+    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
+    buffer.space()[:OWN_BYTES] = data[:OWN_BYTES]
+    buffer.filled(OWN_BYTES)
+    assert buffer.next_frame() is None
+    return buffer, buffer.make_room()
+
+
 def test_no_room_until_another_gives_back() -> None:
     pool = BufferPool(1 << 20)
-    first, second = ReceiveBuffer(pool, LIMIT_BYTES), ReceiveBuffer(pool, LIMIT_BYTES)
     data = frame(bytes(600_000))
-    receive(first, data[:-1])
-    second.space()[:OWN_BYTES] = data[:OWN_BYTES]
-    second.filled(OWN_BYTES)
-    assert second.next_frame() is None
-    assert not second.make_room()
+    first, first_has_room = begin(pool, data)
+    second, second_has_room = begin(pool, data)
+    third, third_has_room = begin(pool, data)
+    # One within the limit, and one beyond it.
+    assert (first_has_room, second_has_room, third_has_room) == (True, True, False)
     told: list[str] = []
     pool.call_when_given_back(lambda: told.append("now"))
     first.clear()
     assert told == ["now"]
-    assert second.make_room()
-    assert receive(second, data[OWN_BYTES:]) == [data[4:]]
+    # What is lent beyond the limit is still lent.
+    assert third.make_room()
+    fourth, fourth_has_room = begin(pool, data)
+    assert not fourth_has_room
+    second.clear()
+    assert fourth.make_room()
+    for buffer in (third, fourth):
+        assert receive(buffer, data[OWN_BYTES:]) == [data[4:]]
+    assert pool.lent_bytes == 0
     assert told == ["now"]
 
 
-def test_a_frame_larger_than_the_pool_is_taken_when_it_is_alone() -> None:
+def test_many_that_need_more_do_not_wait_for_each_other() -> None:
+    pool = BufferPool(4 * SHARED_BYTES)
+    small = frame(bytes(5_000))
+    large = frame(bytes(300_000))
+    data = small + large
+    buffers = [ReceiveBuffer(pool, LIMIT_BYTES) for _ in range(4)]
+    for buffer in buffers:
+        # Each borrows the least there is, and finds in it the begin of a large frame.
+        receive(buffer, data[:OWN_BYTES])
+    assert pool.lent_bytes == pool.limit_bytes
+    rooms = []
+    for buffer in buffers:
+        space = buffer.space()
+        piece = data[OWN_BYTES : OWN_BYTES + 2_000]
+        space[: len(piece)] = piece
+        buffer.filled(len(piece))
+        assert buffer.next_frame() is not None
+        assert buffer.next_frame() is None
+        rooms.append(buffer.make_room())
+    assert rooms == [True, False, False, False]
+    for buffer in buffers:
+        assert buffer.make_room()
+        assert receive(buffer, data[OWN_BYTES + 2_000 :]) == [large[4:]]
+
+
+def test_a_frame_larger_than_the_pool_is_taken() -> None:
     buffer = ReceiveBuffer(BufferPool(1 << 20), LIMIT_BYTES)
     body = bytes(3 << 20)
     assert receive(buffer, frame(body)) == [body]
