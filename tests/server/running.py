@@ -97,10 +97,12 @@ class Running:
         response = await (await self.client()).ask(request, DELETE, DeleteTopicsResponse)
         return response.responses[0]
 
-    async def produce(self, topic: str, *contents: bytes, partition: int = 0) -> int:
+    async def produce(
+        self, topic: str, *contents: bytes, partition: int = 0, client: str = "client"
+    ) -> int:
         """The offset of the first record of one batch that was appended well."""
         request = produce(topic, {partition: batch(*contents)})
-        response = await (await self.client()).ask(request, PRODUCE, ProduceResponse)
+        response = await (await self.client(client)).ask(request, PRODUCE, ProduceResponse)
         answer = response.responses[0].partition_responses[0]
         assert answer.error_code == 0, answer
         return answer.base_offset

@@ -49,9 +49,10 @@ _FIRST_VERSION_WITH_NULL = 1
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parked:
     """Answer from the image; topics that are missing and may be created are created first."""
-    wanted = request.topics
-    if wanted is None or (not wanted and ctx.version < _FIRST_VERSION_WITH_NULL):
+    if request.topics is None or (not request.topics and ctx.version < _FIRST_VERSION_WITH_NULL):
         return _response(ctx, request, None)
+    # What is asked for twice is answered once, as by the real one.
+    wanted = list({(topic.name, topic.topic_id): topic for topic in request.topics}.values())
     missing = _to_create(ctx, request, wanted)
     if not missing:
         return _response(ctx, request, wanted)
@@ -76,15 +77,14 @@ def _to_create(
     if not (request.allow_auto_topic_creation and services.config.auto_create_topics_enable):
         return []
     known = services.image.topics
-    missing = (
+    return [
         topic.name
         for topic in wanted
         if topic.name is not None
         and topic.topic_id == ZERO_UUID
         and topic.name not in known
         and _is_legal(topic.name)
-    )
-    return list(dict.fromkeys(missing))  # The controller refuses a name that is given twice.
+    ]
 
 
 def _create_first(
