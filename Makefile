@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ORACLE := compat_tests/oracle
 
 .DEFAULT_GOAL := help
-.PHONY: help dev serve test check compat bench simulate wheel clean
+.PHONY: help dev serve test check docs compat bench simulate wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -q tests/test_tidy.py
+
+docs: $(VENV)/.dev ## write the pages that are made from code and data: docs/compatibility.md
+	@$(BIN)/python tools/generate_compatibility.py
 
 compat: $(VENV)/.dev ## what needs the real Kafka: its tools on our data, our tests on it
 	@.ci/compat $(BIN)

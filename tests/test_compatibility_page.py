@@ -1,0 +1,149 @@
+"""docs/compatibility.md is what its generator makes, and what it says of a running broker is so."""
+
+from __future__ import annotations
+
+import re
+
+from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalite.server.apis.table import APIS
+from tests.server.running import Running, served
+from tools.compatibility_facts import (
+    GENERATED,
+    MARK,
+    PACKAGE,
+    Difference,
+    cases_for_later,
+    cases_that_differ,
+    differences,
+    differences_in,
+    evidence,
+    golden,
+    paragraphs,
+)
+from tools.generate_compatibility import PAGE, page
+
+TEXT = PAGE.read_text(encoding="utf-8")
+KAFKAS = {row["key"]: row for row in golden("api-versions.json")["broker"]["v4"]["apis"]}
+
+
+def table(heading: str) -> list[dict[str, str]]:
+    """The first table below a heading of the committed page, by its columns' names."""
+    below = TEXT.partition(f"\n{heading}\n")[2]
+    lines = below[below.index("|") :].partition("\n\n")[0].splitlines()
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def versions(text: str) -> tuple[int, int]:
+    """`3 to 13`, inclusive; `0`."""
+    first, _, last = text.partition(" to ")
+    return int(first), int(last or first)
+
+
+def test_the_page_is_fresh() -> None:
+    assert page() == TEXT, "run `make docs`"
+
+
+def test_every_api_of_kafka_is_on_the_page_once() -> None:
+    here = [int(row["key"]) for row in table("## Served")]
+    later = [int(row["key"]) for row in table("## Not served yet")]
+    assert here == [module.API.key for module in APIS]
+    assert sorted(here + later) == sorted(KAFKAS)
+
+
+def test_each_version_that_is_served_was_recorded_from_kafka() -> None:
+    known = evidence()
+    without = [
+        f"{module.API.key.name} {version}"
+        for module in APIS
+        for version in range(module.API.min_version, module.API.max_version + 1)
+        if not known[module.API.key].answers.get(version)
+    ]
+    assert without == []
+
+
+def test_each_version_that_kafka_serves_is_served() -> None:
+    """What is advertised and not served, Kafka closed the connection upon."""
+    closed = {
+        (row["key"], row["version"])
+        for row in golden("versions.jsonl")
+        if row["outcome"] == "closed"
+    }
+    for module in APIS:
+        api = module.API
+        kafkas = range(KAFKAS[api.key]["min"], KAFKAS[api.key]["max"] + 1)
+        answered = [version for version in kafkas if (api.key, version) not in closed]
+        assert answered == list(range(api.min_version, api.max_version + 1)), api.key.name
+
+
+@served()
+async def test_a_broker_tells_what_the_page_says(running: Running) -> None:
+    request = ApiVersionsRequest(client_software_name="page", client_software_version="1")
+    answer = await (await running.client()).ask(request, 4, ApiVersionsResponse)
+    assert [(api.api_key, api.min_version, api.max_version) for api in answer.api_keys] == [
+        (int(row["key"]), *versions(row["advertised"])) for row in table("## Served")
+    ]
+    features = table("## Features")
+    assert [
+        (row["feature"].strip("`"), *versions(row["kafkalite supports"]))
+        for row in features
+        if row["kafkalite supports"] != "later"
+    ] == [(each.name, each.min_version, each.max_version) for each in answer.supported_features]
+    assert [
+        (row["feature"].strip("`"), int(row["finalizes"]))
+        for row in features
+        if row["finalizes"] != "-"
+    ] == [(each.name, each.max_version_level) for each in answer.finalized_features]
+
+
+def test_no_difference_in_the_code_is_lost() -> None:
+    """Each mark gives one entry of the page, and nothing says it in other words."""
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+        if not path.is_relative_to(GENERATED)
+    ]
+    found = differences()
+    assert len(found) == sum(source.count(MARK) for source in sources)
+    for difference in found:
+        assert difference.text in TEXT
+    other_words = re.compile(r"(?i)\bunlike (apache )?kafka\b|\bkafka differs\b(?!:)")
+    assert [match.group() for source in sources for match in other_words.finditer(source)] == []
+
+
+def test_a_difference_ends_with_its_paragraph() -> None:
+    text = f"What it does.\n\n    Before. {MARK} it waits\n    longer.\n\n    Source: none.\n"
+    assert list(paragraphs(text)) == ["It waits longer."]
+
+
+def test_differences_are_found_in_docstrings_comments_and_tables() -> None:
+    source = "\n".join(
+        (
+            f'"""A module. {MARK} one."""',
+            f'KEY = Key("node.id", INT, "Number. {MARK} two.")',
+            f"x = 1  # {MARK} three,",
+            "# on two lines.",
+            "",
+            "# Nothing.",
+        )
+    )
+    assert differences_in(source, "a.py") == [
+        Difference("a.py", "", "One."),
+        Difference("a.py", "node.id", "Two."),
+        Difference("a.py", "", "Three, on two lines."),
+    ]
+
+
+def test_cases_with_an_excuse_were_recorded() -> None:
+    recorded = [row["case"] for row in golden("errors.json")]
+    for case in cases_that_differ():
+        assert case.name in recorded
+        assert case.reason
+    for case in cases_for_later():
+        assert any(name.startswith(case.name) for name in recorded), case.name
+
+
+def test_links_lead_somewhere() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", TEXT)
+    assert len(targets) >= len(differences())
+    assert [target for target in targets if not (PAGE.parent / target).is_file()] == []
