@@ -45,13 +45,14 @@ class BufferPool:
         self._kept_bytes = 0
         self._waiters: deque[Callable[[], None]] = deque()
 
-    def borrow(self, size: int) -> memoryview | None:
-        """At least `size` bytes of any content; None while others hold too much."""
+    def borrow(self, size: int, instead_of: memoryview | None = None) -> memoryview | None:
+        """At least `size` bytes of any content; None while others hold too much. `instead_of` is a
+        loan that is given back next."""
         capacity = SHARED_BYTES if size <= SHARED_BYTES else 1 << (size - 1).bit_length()
         if capacity > KEPT_BYTES:
             capacity = size
         is_beyond = self.lent_bytes + capacity > self.limit_bytes
-        if is_beyond and self._beyond is not None:
+        if is_beyond and self._beyond is not None and self._beyond is not instead_of:
             return None
         kept = self._kept.get(capacity)
         if kept:
@@ -149,7 +150,7 @@ class ReceiveBuffer:
         if need <= len(self._data):
             self._data[:rest] = self._data[start:end]
         else:
-            larger = self._pool.borrow(need)
+            larger = self._pool.borrow(need, instead_of=self._data)
             if larger is None:
                 return False
             larger[:rest] = self._data[start:end]

@@ -172,3 +172,11 @@ def test_buffers_are_used_again_up_to_a_limit() -> None:
     assert len(huge) == KEPT_BYTES + 1
     pool.give_back(huge)
     assert pool.borrow(KEPT_BYTES + 1) is not huge
+
+
+def test_who_holds_the_buffer_beyond_the_limit_may_change_it_for_a_larger_one() -> None:
+    pool = BufferPool(0)
+    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
+    large = frame(bytes(300_000))
+    assert receive(buffer, frame(bytes(5_000)) + large) == [bytes(5_000), large[4:]]
+    assert pool.lent_bytes == 0
