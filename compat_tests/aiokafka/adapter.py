@@ -95,7 +95,7 @@ class AiokafkaClient:
         async def run() -> list[Received]:
             partition = TopicPartition(topic, 0)
             received: list[Received] = []
-            async with self._consumer() as consumer:
+            async with self._consumer(LONG_POLL_MS if at_end else 500) as consumer:
                 consumer.assign([partition])
                 if at_end:
                     await consumer.seek_to_end(partition)
@@ -134,9 +134,9 @@ class AiokafkaClient:
 
         return asyncio.run(run())
 
-    def _consumer(self) -> AIOKafkaConsumer:
+    def _consumer(self, fetch_wait_ms: int = 500) -> AIOKafkaConsumer:
         return AIOKafkaConsumer(
-            bootstrap_servers=self._bootstrap, group_id=None, fetch_max_wait_ms=LONG_POLL_MS
+            bootstrap_servers=self._bootstrap, group_id=None, fetch_max_wait_ms=fetch_wait_ms
         )
 
 

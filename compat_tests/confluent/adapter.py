@@ -83,7 +83,7 @@ class ConfluentClient:
     def read(
         self, topic: str, count: int, *, at_end: Callable[[], None] | None = None
     ) -> list[Received]:
-        consumer = self._consumer()
+        consumer = self._consumer(LONG_POLL_MS if at_end else 500)
         start = OFFSET_BEGINNING
         if at_end:
             start = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)[1]
@@ -113,13 +113,13 @@ class ConfluentClient:
             raise KafkaException(found.error)
         return None if found.offset == OFFSET_END else found.offset
 
-    def _consumer(self) -> Consumer:
+    def _consumer(self, fetch_wait_ms: int = 500) -> Consumer:
         return Consumer(
             {
                 **self._common,
                 "group.id": "unused",
                 "enable.auto.commit": False,
-                "fetch.wait.max.ms": LONG_POLL_MS,
+                "fetch.wait.max.ms": fetch_wait_ms,
             }
         )
 

@@ -68,7 +68,7 @@ class KafkaPythonClient:
     ) -> list[Received]:
         partition = TopicPartition(topic, 0)
         received: list[Received] = []
-        with closing(self._consumer()) as consumer:
+        with closing(self._consumer(LONG_POLL_MS if at_end else 500)) as consumer:
             consumer.assign([partition])
             if at_end:
                 consumer.seek_to_end(partition)
@@ -98,7 +98,7 @@ class KafkaPythonClient:
             found = consumer.offsets_for_times({partition: timestamp_ms})[partition]
         return None if found is None else int(found.offset)
 
-    def _consumer(self) -> KafkaConsumer:
+    def _consumer(self, fetch_wait_ms: int = 500) -> KafkaConsumer:
         return KafkaConsumer(
-            bootstrap_servers=self._bootstrap, group_id=None, fetch_max_wait_ms=LONG_POLL_MS
+            bootstrap_servers=self._bootstrap, group_id=None, fetch_max_wait_ms=fetch_wait_ms
         )
