@@ -203,8 +203,9 @@ class Broker:
             if is_first:
                 self._replicas.set_strays_aside(image)
                 is_first = False
-            self._replicas.apply(image, delta)
+            # First, so that a fetch that the change wakes tells who leads now.
             self._services.image = image
+            self._replicas.apply(image, delta)
 
         self._session.watch(folded)
         self._housekeeping.start()

@@ -120,11 +120,11 @@ class ReplicaManager:
             partition.wake_all()
 
     def _delete(self, topic: TopicImage) -> None:
+        self._by_name.pop(topic.name, None)  # Before any wait ends: whoever looks finds nothing.
         for partition in self._by_id.pop(topic.id, {}).values():
             key = TopicPartition(topic.name, partition.index)
             self._remove_later(self._directory.delete_partition(key, self._entropy.uuid()))
             partition.resign()
-        self._by_name.pop(topic.name, None)
 
     def _change(self, change: PartitionChange) -> None:
         if self._broker_id not in change.after.replicas:
