@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.process import age_ms
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
     try:
-        asyncio.run(_serve(options))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(_serve(options))
     except CannotStartError as problem:
         print(f"kafkalite: {problem}", file=sys.stderr)
         return _FAILED
@@ -91,10 +93,17 @@ def _broker(options: argparse.Namespace) -> Broker:
         from kafkalite.log.files_os import OsFiles
 
         files, location = OsFiles(options.data), options.data
-    settings = {"listeners": f"PLAINTEXT://localhost:{options.port}", "log.dirs": location}
+    config = BrokerConfig.of(
+        {"listeners": f"PLAINTEXT://localhost:{options.port}", "log.dirs": location}
+    )
     clock = RealClock()
-    ports = Ports(clock, RealEntropy(), SocketNetwork(clock), files, ThreadWorkers())
-    return Broker(BrokerConfig.of(settings), ports, location=location)
+    network = SocketNetwork(
+        clock,
+        backlog=config.socket_listen_backlog_size,
+        send_buffer_bytes=config.socket_send_buffer_bytes,
+    )
+    ports = Ports(clock, RealEntropy(), network, files, ThreadWorkers())
+    return Broker(config, ports, location=location)
 
 
 def _on_stop_signals() -> asyncio.Event:

@@ -104,9 +104,9 @@ class BrokerConfig(NamedTuple):
     num_partitions: int = 1
     default_replication_factor: int = 1
     socket_request_max_bytes: int = 104_857_600
-    socket_send_buffer_bytes: int = 102_400
+    socket_send_buffer_bytes: int = 262_144
     socket_receive_buffer_bytes: int = 102_400
-    socket_listen_backlog_size: int = 50
+    socket_listen_backlog_size: int = 1024
     connections_max_idle_ms: int = 600_000
     max_connections: int = 2**31 - 1
     queued_max_requests: int = 500

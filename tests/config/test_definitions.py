@@ -26,7 +26,11 @@ SET_BY_THE_ORACLE = {
     "offsets.topic.replication.factor",
 }
 """The broker that was described had these in its properties."""
-OTHER_DEFAULT = {"log.dir": "kafkalite has its own place for data"}
+OTHER_DEFAULT = {
+    "log.dir": "kafkalite has its own place for data",
+    "socket.send.buffer.bytes": "measured: docs/decisions/0006-network.md",
+    "socket.listen.backlog.size": "a thousand clients at once need not wait",
+}
 
 
 def test_topic_keys_are_those_that_kafka_describes() -> None:
