@@ -39,7 +39,6 @@ from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.partition import Partition
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation, run
-from kafkalite.types import TopicPartition
 from tests.server.requests import batch, fetch, produce, values
 
 P = ParamSpec("P")
@@ -144,6 +143,28 @@ def creatable(
     )
 
 
+def make(
+    simulation: Simulation,
+    files: Files,
+    *,
+    settings: Mapping[str, str] | None = None,
+    store: MetadataStore | None = None,
+    interceptor: Interceptor | None = None,
+) -> Broker:
+    """A broker that is not started. `settings` are Kafka's keys."""
+    node = simulation.network.node("broker")
+    ports = Ports(simulation.clock, simulation.entropy, node, files, simulation.workers)
+    config = BrokerConfig.of({"listeners": f"PLAINTEXT://localhost:{PORT}", **(settings or {})})
+    return Broker(
+        config,
+        ports,
+        location="memory",
+        store=store,
+        interceptor=interceptor,
+        checks_views=True,
+    )
+
+
 @asynccontextmanager
 async def start(
     simulation: Simulation,
@@ -153,32 +174,24 @@ async def start(
     store: MetadataStore | None = None,
     interceptor: Interceptor | None = None,
 ) -> AsyncIterator[Running]:
-    """A broker from its start to its clean stop. `settings` are Kafka's keys."""
+    """A broker from its start to its clean stop. See `make`."""
     files = MemoryFiles() if files is None else files
-    node = simulation.network.node("broker")
-    ports = Ports(simulation.clock, simulation.entropy, node, files, simulation.workers)
-    config = BrokerConfig.of({"listeners": f"PLAINTEXT://localhost:{PORT}", **(settings or {})})
-    broker = Broker(
-        config,
-        ports,
-        location="memory",
-        store=store,
-        interceptor=interceptor,
-        checks_views=True,
-    )
+    broker = make(simulation, files, settings=settings, store=store, interceptor=interceptor)
     async with broker:
         yield Running(simulation, broker, files)
 
 
-async def crash(running: Running) -> None:
-    """The process ends here and now: nothing more reaches the disk or the network. The broker's
-    `async with` must not be left after that."""
-    running.simulation.network.crash("broker")
-    running.broker._directory.abandon()
-
-
-def partition_files(running: Running, topic: str, partition: int = 0) -> list[str]:
-    return running.files.list(str(TopicPartition(topic, partition)))
+@asynccontextmanager
+async def crashed(
+    simulation: Simulation, files: Files, *, settings: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
+    """A broker from its start to the end of its process: nothing more reaches disk or network, and
+    what the files hold is as it was last written. To lose power, crash the files too."""
+    broker = make(simulation, files, settings=settings)
+    await broker.__aenter__()
+    yield Running(simulation, broker, files)
+    simulation.network.crash("broker")
+    broker._directory.abandon()
 
 
 def simulated(

@@ -356,7 +356,9 @@ async def test_observers_see_every_answer_also_parked_ones_and_may_change_it(
         client = await running.client()
         request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
         await client.ask(request, 3, ApiVersionsResponse)
-        answer = await client.ask(InitProducerIdRequest(), 4, InitProducerIdResponse)
+        answer = await client.ask(
+            InitProducerIdRequest(transactional_id=None), 4, InitProducerIdResponse
+        )
         assert answer.producer_id == 4711
         await running.create("t")
         await client.ask(fetch("t", {0: 0}, max_wait_ms=10), FETCH, FetchResponse)

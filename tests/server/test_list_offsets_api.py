@@ -1,0 +1,162 @@
+"""ListOffsets: special timestamps by version, times, epochs, duplicates."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.apis.list_offsets import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
+from kafkalite.testing.clock import START_MS
+from kafkalite.testing.simulation import Simulation
+from tests.server.cluster_of_two import two_brokers
+from tests.server.requests import batch, list_offsets, produce, produced
+from tests.server.running import PRODUCE, Running, served, simulated
+
+LOWEST, HIGHEST = 1, 11
+UNKNOWN_SPECIAL = -7
+
+
+class Found(NamedTuple):
+    code: int
+    timestamp: int
+    offset: int
+
+
+NOTHING = Found(ErrorCode.NONE, -1, -1)
+
+
+async def answers(
+    running: Running, request: ListOffsetsRequest, version: int
+) -> list[ListOffsetsPartitionResponse]:
+    response = await (await running.client()).ask(request, version, ListOffsetsResponse)
+    return [answer for topic in response.topics for answer in topic.partitions]
+
+
+async def find(running: Running, timestamp: int, version: int = HIGHEST) -> Found:
+    """In partition 0 of `t`."""
+    (answer,) = await answers(running, list_offsets("t", (0, timestamp)), version)
+    assert answer.partition_index == 0
+    return Found(answer.error_code, answer.timestamp, answer.offset)
+
+
+async def with_three_records(running: Running) -> None:
+    """In two batches; the latest time is the second record's."""
+    await running.create("t", 2)
+    client = await running.client()
+    for records in (batch(b"a", b"b", timestamp=START_MS), batch(b"c", timestamp=START_MS - 50)):
+        response = await client.ask(produce("t", {0: records}), PRODUCE, ProduceResponse)
+        assert produced(response)[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("version", range(LOWEST, HIGHEST + 1))
+@pytest.mark.parametrize(
+    ("timestamp", "first_version", "found"),
+    [
+        (LATEST, 1, Found(0, -1, 3)),
+        (EARLIEST, 1, Found(0, -1, 0)),
+        (MAX_TIMESTAMP, 7, Found(0, START_MS + 1, 1)),
+        (EARLIEST_LOCAL, 8, Found(0, -1, 0)),
+        (LATEST_TIERED, 9, NOTHING),
+        (EARLIEST_PENDING_UPLOAD, 11, NOTHING),
+        (UNKNOWN_SPECIAL, HIGHEST + 1, NOTHING),
+    ],
+)
+@served()
+async def test_special_timestamps_by_version(
+    running: Running, version: int, timestamp: int, first_version: int, found: Found
+) -> None:
+    await with_three_records(running)
+    if version < first_version:
+        found = Found(ErrorCode.UNSUPPORTED_VERSION, -1, -1)
+    assert await find(running, timestamp, version) == found
+
+
+@pytest.mark.parametrize("version", [LOWEST, 4, 6, HIGHEST])
+@served()
+async def test_the_first_record_at_or_after_a_time(running: Running, version: int) -> None:
+    await with_three_records(running)
+    for timestamp, found in (
+        (0, Found(0, START_MS, 0)),
+        (START_MS, Found(0, START_MS, 0)),
+        (START_MS + 1, Found(0, START_MS + 1, 1)),
+        (START_MS + 2, NOTHING),
+    ):
+        assert await find(running, timestamp, version) == found
+
+
+@served()
+async def test_an_empty_partition_has_ends_and_no_times(running: Running) -> None:
+    await running.create("t")
+    assert await find(running, LATEST) == Found(0, -1, 0)
+    assert await find(running, EARLIEST) == Found(0, -1, 0)
+    assert await find(running, MAX_TIMESTAMP) == NOTHING
+    assert await find(running, 0) == NOTHING
+
+
+@pytest.mark.parametrize("version", [3, 4, HIGHEST])
+@served()
+async def test_leader_epochs_are_told_and_fenced_from_version_4_on(
+    running: Running, version: int
+) -> None:
+    await with_three_records(running)
+    for timestamp in (LATEST, EARLIEST, START_MS):
+        (answer,) = await answers(running, list_offsets("t", (0, timestamp)), version)
+        assert answer.leader_epoch == (0 if version >= 4 else -1)
+    ahead = list_offsets("t", (0, LATEST), leader_epoch=7)
+    (answer,) = await answers(running, ahead, version)
+    assert answer.error_code == (ErrorCode.UNKNOWN_LEADER_EPOCH if version >= 4 else 0)
+
+
+@pytest.mark.parametrize("version", [LOWEST, HIGHEST])
+@served()
+async def test_a_partition_that_is_asked_twice_is_refused_once(
+    running: Running, version: int
+) -> None:
+    await running.create("t", 2)
+    request = list_offsets("t", (0, LATEST), (1, LATEST), (0, EARLIEST))
+    assert [
+        (answer.partition_index, answer.error_code)
+        for answer in await answers(running, request, version)
+    ] == [(0, ErrorCode.INVALID_REQUEST), (1, ErrorCode.NONE)]
+
+
+@pytest.mark.parametrize("version", [LOWEST, HIGHEST])
+@served()
+async def test_what_is_not_there_is_refused_alone(running: Running, version: int) -> None:
+    await running.create("t")
+    request = list_offsets("t", (0, LATEST), (1, LATEST))
+    request.topics += list_offsets("unknown", (0, LATEST)).topics
+    codes = [answer.error_code for answer in await answers(running, request, version)]
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert codes == [ErrorCode.NONE, unknown, unknown]
+
+
+@simulated
+async def test_nothing_above_the_high_watermark_is_found_and_nothing_led_elsewhere(
+    simulation: Simulation,
+) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        client = await running.client()
+        await client.ask(produce("t", {0: batch(b"x")}, acks=1), PRODUCE, ProduceResponse)
+        assert await find(running, LATEST) == Found(0, -1, 0)
+        assert await find(running, MAX_TIMESTAMP) == NOTHING
+        assert await find(running, START_MS) == NOTHING
+        other.change("t", leader=2)
+        moved = Found(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1)
+        assert await find(running, LATEST) == moved
