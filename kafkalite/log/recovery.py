@@ -9,7 +9,7 @@ Kafka differs: after a crash it keeps newer segments whose bytes reached the dis
 them did not. Here a log that is not compacted has no holes: what comes behind one goes.
 
 Kafka differs: it reads records of the formats before 0.11 (magic 0 and 1) that old logs hold. Here
-a log that holds some is not opened, and not cut either.
+they are refused wherever they are met, and are not cut off either.
 
 Source: Kafka's `LogLoader` and `LogSegment.recover`.
 """

@@ -16,6 +16,12 @@ FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request.
 
 Kafka differs: whoever tells the epoch of its last record (version 12 on) learns there where its log
 and the leader's part. Here that epoch is not looked at: it comes with the followers, who send it.
+
+Kafka differs: a partition that is asked twice is answered once, as asked last. Here it is answered
+as often as it is asked.
+
+Kafka differs: a negative `max_bytes` or `partition_max_bytes`, or an isolation level that there is
+not, gives UNKNOWN_SERVER_ERROR. Here such a limit is 0, and such a level read_uncommitted.
 """
 
 from __future__ import annotations

@@ -6,6 +6,12 @@ Versions: 0 to 5.
 Without a transactional id every call gives a fresh id with epoch 0, whatever the producer told, as
 in Kafka.
 
+Kafka differs: an old id without its epoch, or an epoch without its id, is an INVALID_REQUEST. Here
+they are not looked at, as no answer depends on them yet.
+
+Kafka differs: until its first block of ids has come it answers COORDINATOR_LOAD_IN_PROGRESS, and
+the client asks again. Here the answer waits for the block.
+
 Missing: transactional ids, which come with the transaction coordinator; they are refused with
 COORDINATOR_NOT_AVAILABLE, which is what Kafka says while it has no such coordinator.
 """

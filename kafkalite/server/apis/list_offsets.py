@@ -7,7 +7,11 @@ Versions: 1 to 11.
 - 10 a timeout for remote reads, which are not made.
 
 A special timestamp that the request's version does not know yet gets UNSUPPORTED_VERSION, as in
-Kafka."""
+Kafka.
+
+Kafka differs: a topic that stands twice in a request is answered once, and an isolation level that
+there is not gives UNKNOWN_SERVER_ERROR. Here it is answered twice, and the level not looked at.
+"""
 
 from __future__ import annotations
 

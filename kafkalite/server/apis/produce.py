@@ -13,6 +13,10 @@ acks=all waits for the high watermark, at most `timeout_ms`. Records are not dec
 Kafka differs: to null records it gives no answer at all, and the client waits until its own
 timeout. Here they are refused with INVALID_RECORD.
 
+Kafka differs: of a partition that stands twice in a request it appends the last batch alone, and
+its answer has topics that it does not know last. Here each batch is appended and answered, in the
+order of the request: a batch that goes without a word is lost.
+
 Missing: transactional producers, which come with the transaction coordinator; their batches are
 refused with INVALID_TXN_STATE.
 """
