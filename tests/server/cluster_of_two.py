@@ -73,6 +73,11 @@ class Other:
             record.leader = leader
         self._commit(record)
 
+    def leave(self) -> None:
+        """End its session. Broker 1 becomes the controller."""
+        self._driver.stop()
+        self._session.close()
+
     def _commit(self, *changes: Change) -> None:
         results: list[CommitResult] = []
         self._session.commit(self.store.image.epoch, changes, results.append)
