@@ -147,7 +147,6 @@ def _explained(options: argparse.Namespace) -> Iterator[None]:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= _MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {_MAX_PORT}")
-    return port
+    if not text.isdecimal() or int(text) > _MAX_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {_MAX_PORT}")
+    return int(text)

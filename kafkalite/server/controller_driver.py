@@ -109,7 +109,7 @@ class ControllerDriver:
 
     def stop(self) -> None:
         """Refuse everyone who waits, and decide no more. The session is its owner's to close."""
-        self._end_term("the broker is shutting down")
+        self._end_term("the broker is shutting down", level=logging.INFO)
         self._session = None
         if self._retry is not None:
             self._retry.cancel()
@@ -212,11 +212,11 @@ class ControllerDriver:
                 _log.warning("Cannot run for controller: %s", error)
                 self._run_later()
 
-    def _end_term(self, reason: str) -> None:
+    def _end_term(self, reason: str, *, level: int = logging.WARNING) -> None:
         driver, self._driver, self._term = self._driver, None, None
         self._early.clear()
         if driver is not None:
-            _log.warning("No longer the controller: %s", reason)
+            _log.log(level, "No longer the controller: %s", reason)
             driver.close(KafkaError(ErrorCode.NOT_CONTROLLER, reason))
 
 

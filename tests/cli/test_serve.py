@@ -1,0 +1,207 @@
+"""`kafkalite serve`: the ready line, both loopback addresses, stops, and starts that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.testing.client import Client
+from tests.cli.serving import connect, loopback_addresses, ran, serving, talk
+from tests.server.requests import batch, fetch, fetched, produce, produced, values
+from tests.server.running import FETCH, PRODUCE
+
+METADATA = 9
+CLEAN = ".kafka_cleanshutdown"
+
+
+async def make_topic(client: Client) -> None:
+    response = await client.ask(named("t"), METADATA, MetadataResponse)
+    assert response.topics[0].error_code == ErrorCode.NONE
+
+
+def named(*topics: str) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequestTopic(name=topic) for topic in topics])
+
+
+async def write(client: Client) -> None:
+    await make_topic(client)
+    response = await client.ask(produce("t", {0: batch(b"kept")}), PRODUCE, ProduceResponse)
+    assert produced(response)[0].error_code == ErrorCode.NONE
+
+
+async def read(client: Client) -> None:
+    response = await client.ask(fetch("t", {0: 0}), FETCH, FetchResponse)
+    assert values(fetched(response)[0]) == [b"kept"]
+
+
+def test_it_listens_on_both_loopback_addresses_and_tells_each_client_its_own(
+    tmp_path: Path,
+) -> None:
+    hosts = loopback_addresses()
+    assert "127.0.0.1" in hosts
+    with serving("--data", "d", folder=tmp_path) as served:
+        for host in hosts:
+
+            async def check(client: Client, host: str = host) -> None:
+                response = await client.ask(named(), METADATA, MetadataResponse)
+                told = [(broker.host, broker.port) for broker in response.brokers]
+                assert told == [(host, served.port)]
+
+            talk(served.port, check, host)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_cleanly_and_what_was_written_is_there_again(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with serving("--data", "d", folder=tmp_path) as served:
+        assert served.where == "d"
+        talk(served.port, write)
+        assert not (tmp_path / "d" / CLEAN).exists()
+        code, log = served.end(number)
+    assert code == 0, log
+    assert "WARNING" not in log
+    assert "Traceback" not in log
+    assert (tmp_path / "d" / CLEAN).exists()
+    with serving("--data", "d", folder=tmp_path) as served:
+        talk(served.port, read)
+
+
+def test_without_options_the_data_is_in_a_folder_that_git_ignores(tmp_path: Path) -> None:
+    with serving(folder=tmp_path) as served:
+        assert served.where == "kafkalite-data"
+    assert (tmp_path / "kafkalite-data" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    with serving("--data", "d", folder=tmp_path) as served:
+        talk(served.port, write)
+        assert served.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    assert not (tmp_path / "d" / CLEAN).exists()
+    with serving("--data", "d", folder=tmp_path) as served:
+        talk(served.port, read)
+
+
+def test_ephemeral_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+    with serving("--ephemeral", folder=tmp_path) as served:
+        assert served.where == "memory"
+        talk(served.port, write)
+        talk(served.port, read)
+        assert served.end(signal.SIGTERM)[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stop_does_not_wait_for_a_parked_fetch_but_answers_it(tmp_path: Path) -> None:
+    with serving("--ephemeral", folder=tmp_path) as served:
+
+        async def check(client: Client) -> None:
+            await write(client)
+            parked = client.send(fetch("t", {0: 1}, max_wait_ms=600_000), FETCH, FetchResponse)
+            other = await connect(served.port)
+            await other.ask(named(), METADATA, MetadataResponse)  # So the fetch has come too.
+            code, log = await asyncio.to_thread(served.end, signal.SIGTERM)
+            assert code == 0, log
+            assert values(fetched(await parked)[0]) == []
+
+        talk(served.port, check)
+
+
+# Starts that fail: one line that says what to do, and exit code 1.
+
+
+def refusal(*options: str) -> str:
+    ended = ran("serve", *options)
+    assert ended.returncode == 1, ended
+    assert ended.stdout == ""
+    lines = ended.stderr.splitlines()
+    assert len(lines) == 1, ended.stderr
+    assert lines[0].startswith("kafkalite: ")
+    return lines[0]
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken.getsockname()[1]
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with taken_port() as port:
+        line = refusal("--port", str(port), "--data", str(data))
+    assert f"port {port} is in use" in line
+    assert "--port" in line
+    with serving("--data", str(data), folder=tmp_path):
+        """The folder is free again."""
+
+
+def test_a_folder_that_another_broker_holds(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with serving("--data", str(data), folder=tmp_path) as served:
+        line = refusal("--port", "0", "--data", str(data))
+        talk(served.port, write)
+    assert f"{data} is in use" in line
+    assert "--data" in line
+
+
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_a_folder_that_cannot_be_one(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("")
+    data = f"{tmp_path / 'file'}{below}"
+    line = refusal("--port", "0", "--data", data)
+    assert f"cannot use {data}" in line
+    assert "--data" in line
+
+
+def properties(node: object = 1, directory: str = "aaaaaaaaaaaaaaaaaaaaaa") -> str:
+    return f"node.id={node}\ndirectory.id={directory}\nversion=1\ncluster.id=abc\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (properties(node=7), "belongs to node 7, not to 1"),
+        (properties(node="x"), "meta.properties is damaged"),
+        (properties(directory="short"), "meta.properties is damaged"),
+        ("", "meta.properties is damaged"),
+        ("\x00\xff\n=", "meta.properties is damaged"),
+        ("version=0\nbroker.id=1\n", "has version 0; only 1 is known"),
+    ],
+)
+def test_a_folder_of_somebody_else_or_a_damaged_one(
+    tmp_path: Path, content: str, problem: str
+) -> None:
+    (tmp_path / "meta.properties").write_text(content, encoding="latin-1")
+    line = refusal("--port", "0", "--data", str(tmp_path))
+    assert problem in line
+    assert str(tmp_path) in line
+    assert "--data" in line
+    assert (tmp_path / "meta.properties").read_text(encoding="latin-1") == content
+
+
+def test_a_damaged_metadata_log(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, make_topic)
+        assert served.end(signal.SIGTERM)[0] == 0
+    (log,) = (data / "__cluster_metadata-0").glob("*0.log")
+    whole = bytearray(log.read_bytes())
+    whole[len(whole) // 2] ^= 0xFF
+    log.write_bytes(whole)
+    line = refusal("--port", "0", "--data", str(data))
+    assert "damaged" in line
+    assert "--data" in line
