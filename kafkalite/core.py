@@ -4,7 +4,7 @@ A core decides and never waits: `decide(event, now) -> Outcome` reads its state 
 recorded state alone, `apply(record)` is that state's only writer. The driver, in one synchronous
 stretch, calls `decide`, appends the records as one batch, applies each, and keeps the replies until
 the high watermark (for the controller: the metadata store's commit) has passed what they saw.
-Loading after a failover is `apply` over the log. See docs/decisions/0003-driver-of-cores.md. """
+Loading after a failover is `apply` over the log. See docs/decisions/0003-driver-of-cores.md."""
 
 from __future__ import annotations
 

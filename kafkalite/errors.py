@@ -2,7 +2,7 @@
 them.
 
 Codes, names and which of them a client may retry are facts of Kafka 4.4 (`Errors.java`); the tests
-hold them against what the real one lists (`tests/data/error-codes.json`). """
+hold them against what the real one lists (`tests/data/error-codes.json`)."""
 
 from __future__ import annotations
 

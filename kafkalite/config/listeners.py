@@ -1,7 +1,8 @@
 """What one entry of `listeners` says: `NAME://HOST:PORT`.
 
 Kafka differs: the name, or `listener.security.protocol.map`, says which security protocol is spoken
-there. Here it is PLAINTEXT under any name, until TLS and SASL come.
+there. Here it is PLAINTEXT under any name; the names of the protocols that encrypt or authenticate
+are refused until those come.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ _ENTRY = re.compile(
     r"(?P<name>[A-Za-z0-9_]+)://(?P<host>\[[0-9a-fA-F:.%]+\]|[^\[\]:/]*):(?P<port>\d+)"
 )
 _MAX_PORT = 65535
+_NOT_SPOKEN = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +38,10 @@ def parse_listener(text: str) -> ListenerAddress:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
             f"Invalid value {text} for configuration listeners: expected NAME://HOST:PORT",
+        )
+    if found["name"].upper() in _NOT_SPOKEN:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Invalid value {text} for configuration listeners: only PLAINTEXT is spoken yet",
         )
     return ListenerAddress(found["name"].upper(), found["host"].strip("[]"), int(found["port"]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.purgatory import CommitWait, FetchWait
@@ -63,6 +64,15 @@ class Partition:
             max_offset=leader.high_watermark,
             first_batch_whole=first_batch_whole,
         )
+
+    def divergence(self, offset: Offset, last_fetched_epoch: LeaderEpoch) -> EpochEnd | None:
+        """Where a log that ends before `offset` in that epoch parts from this one; None when it
+        does not. OFFSET_OUT_OF_RANGE for an epoch that is not known here (KIP-595)."""
+        end = self.log.epochs.end_of(last_fetched_epoch, self.log.end_offset)
+        if end is None:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        parted = end.epoch < last_fetched_epoch or end.end_offset < offset
+        return end if parted else None
 
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""

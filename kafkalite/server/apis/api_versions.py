@@ -10,8 +10,8 @@ that ApiVersions itself has, so that a newer client can try again; dispatch sees
 
 Only what works now is listed: APIs by `table.py`, features as finalized in the metadata log.
 
-Kafka differs: it refuses a version 5 that means another cluster or node (REBOOTSTRAP_REQUIRED), or
-names only one of the two (INVALID_REQUEST). Here neither is looked at yet.
+A version 5 that means another cluster or node gets REBOOTSTRAP_REQUIRED, one that names only one of
+the two INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ API = Api(
 
 _FIRST_VERSION_WITH_SOFTWARE = 3
 _FIRST_VERSION_WITH_LEVEL_ZERO = 4
+_NO_NODE = -1
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.\-]*[a-zA-Z0-9])?", re.ASCII)
 
 
@@ -47,6 +48,7 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
+    _check_identity(ctx, request)
     image = ctx.services.image
     return ApiVersionsResponse(
         api_keys=ctx.services.api_versions,
@@ -63,6 +65,17 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
             if name in FINALIZED
         ],
     )
+
+
+def _check_identity(ctx: RequestContext, request: ApiVersionsRequest) -> None:
+    """Older versions decode to the two defaults: no cluster, no node."""
+    names_cluster, names_node = request.cluster_id is not None, request.node_id != _NO_NODE
+    if names_cluster != names_node:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    services = ctx.services
+    meant = (request.cluster_id, request.node_id)
+    if names_cluster and meant != (services.cluster_id, services.broker_id):
+        raise KafkaError(ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 def refuse(request: ApiVersionsRequest, code: ErrorCode, message: str) -> ApiVersionsResponse:

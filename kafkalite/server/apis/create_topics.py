@@ -5,13 +5,10 @@ Versions: 2 to 7.
 - 6 may be throttled (KIP-599). 7 topic ids.
 
 Answered when every live broker serves the topics. What takes longer than `timeout_ms` has timed out
-for the client, and may still come to be, as in Kafka.
+for the client, and may still come to be; with a timeout of 0 or less nothing is done.
 
 Kafka differs: it answers when its controller has committed, and brokers may learn of the topics a
 moment later, so that a client which is quick to use one gets an error.
-
-Kafka differs: with a `timeout_ms` of 0 or less it answers REQUEST_TIMED_OUT and creates nothing.
-Here a timeout begins to count only for what cannot be done at once.
 """
 
 from __future__ import annotations
@@ -51,11 +48,13 @@ _ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Parked:
     """Ask the controller, and wait for it."""
+    if request.timeout_ms <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     services = ctx.services
     clock = services.clock
     parked = Parked(
         clock,
-        TimestampMs(clock.now_ms() + max(request.timeout_ms, 0)),
+        TimestampMs(clock.now_ms() + request.timeout_ms),
         partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
     )
 

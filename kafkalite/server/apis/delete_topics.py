@@ -3,10 +3,8 @@
 Versions: 1 to 6.
 - 4 flexible. 5 error messages; TOPIC_DELETION_DISABLED. 6 topic ids (KIP-516).
 
-Answered when no live broker serves the topics any more.
-
-Kafka differs: with a `timeout_ms` of 0 or less it answers REQUEST_TIMED_OUT and deletes nothing.
-Here a timeout begins to count only for what cannot be done at once.
+Answered when no live broker serves the topics any more. With a `timeout_ms` of 0 or less nothing is
+done, and it has timed out.
 """
 
 from __future__ import annotations
@@ -39,10 +37,12 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> Parked:
         if ctx.version < _FIRST_VERSION_WITH_DISABLED:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED)
+    if request.timeout_ms <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     clock = ctx.services.clock
     parked = Parked(
         clock,
-        TimestampMs(clock.now_ms() + max(request.timeout_ms, 0)),
+        TimestampMs(clock.now_ms() + request.timeout_ms),
         partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
     )
 

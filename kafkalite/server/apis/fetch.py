@@ -14,21 +14,19 @@ Missing: incremental sessions. A full request that offers a session is answered 
 id 0), as Kafka does when its cache of sessions is full; an incremental one gets
 FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request.
 
-Kafka differs: whoever tells the epoch of its last record (version 12 on) learns there where its log
-and the leader's part. Here that epoch is not looked at: it comes with the followers, who send it.
+Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
+part. A partition that is asked twice is answered once, as asked last.
 
-Kafka differs: a partition that is asked twice is answered once, as asked last. Here it is answered
-as often as it is asked.
-
-Kafka differs: a negative `max_bytes` or `partition_max_bytes`, or an isolation level that there is
-not, gives UNKNOWN_SERVER_ERROR. Here such a limit is 0, and such a level read_uncommitted.
-"""
+Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
+there are records. Here such a limit is 0. """
 
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.log.epochs import EpochEnd
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.fetch import (
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -44,7 +42,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import FetchWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, TimestampMs
+from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 
 API = Api(
     ApiKey.FETCH,
@@ -57,8 +55,10 @@ API = Api(
 
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
+READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 _FIRST_VERSION_WITH_LEADERS = 16
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -66,6 +66,9 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
     """Answer now if there is enough, an error, or no wish to wait; else park."""
     if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    _keep_last_of_each(request)
     read = _Read(ctx, request)
     response = read.all()
     missing_bytes = request.min_bytes - read.size_bytes
@@ -96,6 +99,21 @@ def refuse(request: FetchRequest, code: ErrorCode, message: str) -> FetchRespons
             for topic in request.topics
         ],
     )
+
+
+def _keep_last_of_each(request: FetchRequest) -> None:
+    """Of a partition that stands in the request twice, only the last wish, at the first's place."""
+    topics: dict[tuple[str, Uuid], FetchTopic] = {}
+    for topic in request.topics:
+        first = topics.setdefault((topic.topic, topic.topic_id), topic)
+        if first is not topic:
+            first.partitions += topic.partitions
+    if len(topics) < len(request.topics):
+        request.topics = list(topics.values())
+    for topic in request.topics:
+        if len(topic.partitions) > 1:
+            by_index = {asked.partition: asked for asked in topic.partitions}
+            topic.partitions = list(by_index.values())
 
 
 class _Read:
@@ -158,6 +176,13 @@ class _Read:
                 partition = replicas.find(topic.topic, asked.partition)
             if self.is_follower:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            diverging = None
+            if asked.last_fetched_epoch >= 0:
+                diverging = partition.divergence(
+                    Offset(asked.fetch_offset), LeaderEpoch(asked.last_fetched_epoch)
+                )
+            if diverging is not None:
+                return self._diverging(partition, asked.partition, diverging)
             read = partition.read(
                 Offset(asked.fetch_offset),
                 claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
@@ -179,6 +204,20 @@ class _Read:
             records=b"" if read.part is None else read.part,
         )
 
+    def _diverging(self, partition: Partition, index: int, diverging: EpochEnd) -> PartitionData:
+        """Instead of records: where the client's log and this one part."""
+        self.failed = True
+        high_watermark = partition.leading.high_watermark
+        return PartitionData(
+            partition_index=index,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            diverging_epoch=EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset),
+            aborted_transactions=None,
+            records=b"",
+        )
+
     def _refusal(self, topic: FetchTopic, index: int, code: ErrorCode) -> PartitionData:
         self.failed = True
         data = _failure(index, code)
@@ -193,10 +232,12 @@ class _Read:
 
 
 def _failure(index: int, code: ErrorCode) -> PartitionData:
+    """Kafka has no list of aborted transactions here for what its log refused, else an empty
+    one."""
     return PartitionData(
         partition_index=index,
         error_code=code,
         high_watermark=-1,
-        aborted_transactions=None,
+        aborted_transactions=[] if code in _UNKNOWN else None,
         records=b"",
     )

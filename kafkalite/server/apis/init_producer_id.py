@@ -3,11 +3,8 @@
 Versions: 0 to 5.
 - 2 flexible. 3 the producer may tell its old id and epoch. 4 knows PRODUCER_FENCED. 5 as 4.
 
-Without a transactional id every call gives a fresh id with epoch 0, whatever the producer told, as
-in Kafka.
-
-Kafka differs: an old id without its epoch, or an epoch without its id, is an INVALID_REQUEST. Here
-they are not looked at, as no answer depends on them yet.
+Without a transactional id every call gives a fresh id with epoch 0, whatever the producer told; an
+old id without its epoch, or an epoch without its id, is an INVALID_REQUEST.
 
 Kafka differs: until its first block of ids has come it answers COORDINATOR_LOAD_IN_PROGRESS, and
 the client asks again. Here the answer waits for the block.
@@ -44,6 +41,8 @@ _TIMEOUT_MS = 30_000
 
 def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse | Parked:
     """A fresh id; parked only while a new block of ids is reserved."""
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         if not request.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)

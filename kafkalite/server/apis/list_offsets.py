@@ -9,13 +9,11 @@ Versions: 1 to 11.
 A special timestamp that the request's version does not know yet gets UNSUPPORTED_VERSION, as in
 Kafka.
 
-Kafka differs: a topic that stands twice in a request is answered once, and an isolation level that
-there is not gives UNKNOWN_SERVER_ERROR. Here it is answered twice, and the level not looked at.
+A topic that stands twice in a request is answered once; an isolation level that there is not gives
+UNKNOWN_SERVER_ERROR.
 """
 
 from __future__ import annotations
-
-from collections import Counter
 
 from kafkalite.errors import ErrorCode, KafkaError, code_for
 from kafkalite.log.segment import TimestampOffset
@@ -44,6 +42,8 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
 _FIRST_VERSION_WITH_EPOCH = 4
 _FIRST_VERSION = {
     LATEST: 1,
@@ -57,22 +57,23 @@ _FIRST_VERSION = {
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """Answer each partition on its own; one that is asked twice is refused, once."""
-    times = Counter(
-        (topic.name, asked.partition_index)
-        for topic in request.topics
-        for asked in topic.partitions
-    )
-    topics = []
+    if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
-        answers: dict[int, ListOffsetsPartitionResponse] = {}
+        answers = topics.setdefault(topic.name, {})
         for asked in topic.partitions:
             index = asked.partition_index
-            if times[topic.name, index] > 1:
+            if index in answers:
                 answers[index] = _nothing(index, ErrorCode.INVALID_REQUEST)
             else:
                 answers[index] = _one(ctx, topic.name, asked)
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(answers.values())))
-    return ListOffsetsResponse(topics=topics)
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
+            for name, answers in topics.items()
+        ]
+    )
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOffsetsResponse:

@@ -7,6 +7,9 @@ Versions: 0 to 13.
 
 Brokers are told at the address that the client itself reached us on, see `server/addresses.py`.
 
+Kafka differs: it creates internal topics when a client asks for them. Here they come with what
+keeps its state in them.
+
 Kafka differs: it answers UNKNOWN_TOPIC_OR_PARTITION to the request that creates a topic, and the
 client asks again after its back-off. Here the answer waits until the topic is there, which saves
 that back-off."""
@@ -83,6 +86,7 @@ def _to_create(
         if topic.name is not None
         and topic.topic_id == ZERO_UUID
         and topic.name not in known
+        and topic.name not in INTERNAL_TOPICS
         and _is_legal(topic.name)
     ]
 

@@ -152,12 +152,8 @@ class _Append:
 
     def one(self, topic: TopicProduceData, data: PartitionProduceData) -> PartitionProduceResponse:
         """Append one partition's batch; a refusal is that partition's alone."""
-        replicas = self.ctx.services.replicas
         try:
-            if topic.topic_id != ZERO_UUID:
-                partition = replicas.find_by_id(topic.topic_id, data.index)
-            else:
-                partition = replicas.find(topic.name, data.index)
+            partition = self._find(topic, data.index)
             records = data.records
             if not isinstance(records, memoryview):
                 raise KafkaError(ErrorCode.INVALID_RECORD)
@@ -175,6 +171,12 @@ class _Append:
             self.uncommitted[partition] = (response, end)
         return response
 
+    def _find(self, topic: TopicProduceData, index: int) -> Partition:
+        replicas = self.ctx.services.replicas
+        if topic.topic_id != ZERO_UUID:
+            return replicas.find_by_id(topic.topic_id, index)
+        return replicas.find(topic.name, index)
+
     def _refusal(
         self, topic: TopicProduceData, index: int, error: Exception
     ) -> PartitionProduceResponse:
@@ -189,6 +191,7 @@ class _Append:
             error_message=reason or None,
         )
         if isinstance(error, InvalidRecordsError):
+            response.log_start_offset = self._find(topic, index).log.log_start_offset
             response.record_errors = [
                 BatchIndexAndErrorMessage(
                     batch_index=record.batch_index, batch_index_error_message=record.message
