@@ -23,7 +23,7 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import Endpoint, MetadataImage
-from kafkalite.metadata.store import BrokerRegistration, MetadataStore
+from kafkalite.metadata.store import NO_BROKER_EPOCH, BrokerRegistration, MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
@@ -143,13 +143,14 @@ class Broker:
             await listener.stop(until_ms)
         self._housekeeping.stop()
         self._controller.stop()
-        epoch = self._services.image.brokers[self._config.node_id].epoch
+        me = self._services.image.brokers.get(self._config.node_id)
         high_watermarks = self._replicas.high_watermarks()
         self._session.close()
         if self._owned_store is not None:
             self._owned_store.close()
         await self._tasks.__aexit__(None, None, None)
         self._ports.workers.close()
+        epoch = NO_BROKER_EPOCH if me is None else me.epoch
         self._directory.close(broker_epoch=epoch, high_watermarks=high_watermarks)
 
     @property

@@ -14,8 +14,13 @@ from kafkalite.controller.events import (
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import ConfigResourceType
 from kafkalite.metadata.store import CommitResult, Committed
-from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
+from kafkalite.protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+)
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
@@ -72,6 +77,29 @@ class Other:
         if leader is not None:
             record.leader = leader
         self._commit(record)
+
+    def configure(self, topic: str, name: str, value: str | None) -> None:
+        """Set a setting of the topic; None takes it back."""
+        resource = ConfigResourceType.TOPIC
+        self._commit(
+            ConfigRecord(resource_type=resource, resource_name=topic, name=name, value=value)
+        )
+
+    def add_partition(self, topic: str, *replicas: int) -> None:
+        """One more, led by the first of these."""
+        image = self.store.image.topics[topic]
+        self._commit(
+            PartitionRecord(
+                partition_id=len(image.partitions),
+                topic_id=image.id,
+                replicas=list(replicas),
+                isr=list(replicas),
+                leader=replicas[0],
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=[self._entropy.uuid() for _ in replicas],
+            )
+        )
 
     def leave(self) -> None:
         """End its session. Broker 1 becomes the controller."""

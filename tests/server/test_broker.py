@@ -19,7 +19,10 @@ from kafkalite.protocol.messages.init_producer_id import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.housekeeping import Housekeeping
+from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerId
+from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, Running, crashed, make, served, simulated, start
 
@@ -307,3 +310,85 @@ async def test_nobody_connects_after_a_stop(simulation: Simulation) -> None:
         await running.client()
     with pytest.raises(ConnectionRefusedError):
         await running.connect("late")
+
+
+@simulated
+async def test_a_start_that_finds_its_second_port_taken_lets_go_of_the_first(
+    simulation: Simulation,
+) -> None:
+    files = MemoryFiles()
+    node = simulation.network.node("broker")
+    taken = node.listen("", 9093, lambda peer: None)
+    settings = {"listeners": "ONE://localhost:9092,TWO://localhost:9093"}
+    with pytest.raises(OSError, match="9093"):
+        await make(simulation, files, settings=settings).__aenter__()
+    taken.close()
+    async with start(simulation, files, settings=settings) as running:
+        assert [address.port for address in running.broker.addresses] == [9092, 9093]
+        await running.create("t")
+
+
+@simulated
+async def test_a_broker_that_the_controller_never_took_in_stops_all_the_same(
+    simulation: Simulation,
+) -> None:
+    """The controller is another one, and silent."""
+    store = MemoryStore("cluster", simulation.clock)
+    store.open_session(BrokerId(2), lambda event: None).run_for_controller()
+    files = MemoryFiles()
+    async with start(simulation, files, store=store) as running:
+        assert running.broker.image.brokers == {}
+        client = await running.client()
+        request = InitProducerIdRequest(transactional_id=None)
+        response = await client.ask(request, 4, InitProducerIdResponse)
+        assert response.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    record = json.loads(files.open_read(CLEAN_SHUTDOWN).read(0, 1000))
+    assert record["brokerEpoch"] == -1
+
+
+# What the metadata changes while the broker runs.
+
+
+@simulated
+async def test_new_settings_of_a_topic_hold_from_the_next_append_on(
+    simulation: Simulation,
+) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2], [1, 2])
+        for index in range(2):
+            other.change("t", index, isr=[1])
+        request = produce("t", {0: batch(bytes(600)), 1: batch(bytes(600))})
+        client = await running.client()
+        for value, code in (
+            (None, ErrorCode.NONE),
+            ("500", ErrorCode.MESSAGE_TOO_LARGE),
+            (None, ErrorCode.NONE),
+        ):
+            other.configure("t", "max.message.bytes", value)
+            response = await client.ask(request, PRODUCE, ProduceResponse)
+            assert [answer.error_code for answer in produced(response)] == [code, code]
+
+
+@simulated
+async def test_partitions_that_are_added_are_usable_at_once(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1])
+        await running.produce("t", b"x")
+        other.add_partition("t", 1)
+        assert await running.produce("t", b"y", partition=1) == 0
+        assert await running.read("t") == [b"x"]
+
+
+@simulated
+async def test_a_partition_that_comes_back_is_led_in_its_new_epoch_with_its_records(
+    simulation: Simulation,
+) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        other.change("t", isr=[1])
+        await running.produce("t", b"x")
+        other.change("t", isr=[1, 2], leader=2)
+        other.change("t", isr=[1], leader=1)
+        assert running.partition("t").leading.leader_epoch == 2
+        assert await running.read("t") == [b"x"]
+        assert await running.produce("t", b"y") == 1
