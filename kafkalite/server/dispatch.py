@@ -18,10 +18,12 @@ from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.codec import decode_prefix
 from kafkalite.protocol.hot import read_request_header, response_frame
+from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version
+from kafkalite.server.apis.fetch import release
 from kafkalite.server.connection import Answer, ClientConnection, Pending
 from kafkalite.server.interceptor import (
     CloseConnection,
@@ -134,6 +136,8 @@ class Dispatcher:
         if isinstance(fault, LoseAnswer):
             if isinstance(answer, Parked):
                 answer.abandon()
+            else:
+                _drop(answer)
             raise ProtocolError("a fault loses the answer")
         if isinstance(fault, Delay):
             answer = self._delayed(answer, fault.delay_ms)
@@ -148,10 +152,32 @@ class Dispatcher:
         clock = self._services.clock
         at_ms = TimestampMs(clock.now_ms() + delay_ms)
         if not isinstance(answer, Parked):
-            return Parked(clock, at_ms, lambda: answer)
+            return _HeldBack(clock, at_ms, answer)
         late = Parked(clock, TimestampMs(at_ms + _FOREVER_MS), lambda: None, answer.abandon)
         answer.then(lambda make: _call_at(clock, at_ms, lambda: late.complete(make)))
         return late
+
+
+class _HeldBack(Parked):
+    """An answer that is made already, and not to be sent yet."""
+
+    __slots__ = ("_answer",)
+
+    def __init__(self, clock: Clock, at_ms: TimestampMs, answer: Response | None) -> None:
+        super().__init__(clock, at_ms, lambda: answer)
+        self._answer = answer
+
+    def abandon(self) -> None:
+        """See `Parked`."""
+        if not self.done:
+            _drop(self._answer)
+        super().abandon()
+
+
+def _drop(answer: Response | None) -> None:
+    """Give back what an answer that is not sent has on lease."""
+    if isinstance(answer, FetchResponse):
+        release(answer)
 
 
 def _call_at(clock: Clock, at_ms: TimestampMs, callback: Callable[[], None]) -> None:
@@ -187,6 +213,7 @@ def _encode(ctx: RequestContext, response: Response | None) -> list[Part] | None
         return _frame(response, ctx.version, ctx.correlation_id)
     except (KafkaError, ValueError):
         _log.exception("a response does not fit its version; its client hears nothing more")
+        _drop(response)
         ctx.connection.close()
         return None
 

@@ -18,7 +18,7 @@ Whoever tells the epoch of its last record (version 12 on) learns where its log 
 part. A partition that is asked twice is answered once, as asked last.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
-there are records. Here such a limit is 0. """
+there are records. Here such a limit is 0."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
     if missing_bytes <= 0 or request.max_wait_ms <= 0 or read.failed or not read.partitions:
         return response
     # The slices of a wait are taken anew at its end, so that none is held while nothing is sent.
-    read.release(response)
+    release(response)
     clock = ctx.services.clock
     return FetchWait(
         clock,
@@ -114,6 +114,15 @@ def _keep_last_of_each(request: FetchRequest) -> None:
         if len(topic.partitions) > 1:
             by_index = {asked.partition: asked for asked in topic.partitions}
             topic.partitions = list(by_index.values())
+
+
+def release(response: FetchResponse) -> None:
+    """Give back the slices of a response that is not sent."""
+    for topic in response.responses:
+        for partition in topic.partitions:
+            give_back = getattr(partition.records, "release", None)
+            if give_back is not None:
+                give_back()
 
 
 class _Read:
@@ -158,14 +167,6 @@ class _Read:
                 for node in nodes_of(self.ctx, self.moved_leaders)
             ]
         return response
-
-    def release(self, response: FetchResponse) -> None:
-        """Give back the leases of a response that is not sent."""
-        for topic in response.responses:
-            for partition in topic.partitions:
-                give_back = getattr(partition.records, "release", None)
-                if give_back is not None:
-                    give_back()
 
     def _one(self, topic: FetchTopic, asked: FetchPartition) -> PartitionData:
         replicas = self.ctx.services.replicas
