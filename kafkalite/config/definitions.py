@@ -541,6 +541,12 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "kafkalite.clamp.replication",
+        BOOLEAN,
+        "false",
+        "Whether a topic that wants more replicas than brokers live gets as many as there are.",
+    ),
+    ConfigKey(
         "kafkalite.record.validation",
         STRING,
         "header",

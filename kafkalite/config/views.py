@@ -135,6 +135,7 @@ class BrokerConfig(NamedTuple):
     offsets_topic_segment_bytes: int = 104_857_600
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_max_record_bytes_between_snapshots: int = 20_971_520
+    kafkalite_clamp_replication: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()

@@ -1,21 +1,32 @@
-"""Asks the controller to create topics: for CreateTopics, and for Metadata's auto-creation.
+"""Asks the controller to create topics: for CreateTopics, for Metadata's auto-creation, and for the
+coordinators, whose topics are made on first use.
 
 The controller decides without luck of its own, so the ids and the seed of the placement are drawn
 here.
 
-Kafka differs: asked for the metadata of `__consumer_offsets` or another topic of a coordinator, it
-creates that with its own settings. Here it is made like any other until its coordinator is there.
+With `kafkalite.clamp.replication=true` a topic that wants more replicas than brokers live gets as
+many as there are, and a `min.insync.replicas` that those can give: what was written for a cluster
+of three runs on one broker.
+
+Kafka differs: it has no such setting. What it cannot give it refuses with
+INVALID_REPLICATION_FACTOR; so does kafkalite without the setting.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 from kafkalite.controller.events import CreateTopics, NewTopic, TopicsCreated
-from kafkalite.errors import KafkaError
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import TopicImage
+from kafkalite.server.internal_topics import clamped, internal_topic, is_made_here
 from kafkalite.server.request import Services
 
+_log = logging.getLogger(__name__)
+
 OnCreated = Callable[[TopicsCreated | KafkaError], None]
+OnTopic = Callable[[TopicImage | KafkaError], None]
 
 
 def create_topics(
@@ -27,6 +38,8 @@ def create_topics(
 ) -> None:
     """Call `on_created` once the topics are usable on every live broker, or refused."""
     entropy = services.entropy
+    if services.config.kafkalite_clamp_replication:
+        topics = [clamped(services, topic) for topic in topics]
     services.controller.submit(
         CreateTopics(
             token=None,
@@ -40,11 +53,13 @@ def create_topics(
 
 
 def auto_create(services: Services, names: Sequence[str], on_created: OnCreated) -> None:
-    """Create with the broker's defaults. A name that someone else created meanwhile is no error to
-    the caller, who looks at the image again."""
+    """Create with the broker's defaults; internal topics with their own settings. A name that
+    someone else created meanwhile is no error to the caller, who looks at the image again."""
     config = services.config
     wanted = [
-        NewTopic(
+        internal_topic(services, name)
+        if is_made_here(name)
+        else NewTopic(
             name,
             num_partitions=config.num_partitions,
             replication_factor=config.default_replication_factor,
@@ -52,3 +67,23 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
         for name in names
     ]
     create_topics(services, wanted, on_created)
+
+
+def need_internal_topic(services: Services, name: str, on_topic: OnTopic) -> None:
+    """Call `on_topic` with the topic: now when it is there, else once it is made and its leaders
+    lead. COORDINATOR_NOT_AVAILABLE when it cannot be made, which clients take as "ask again"."""
+    found = services.image.topics.get(name)
+    if found is not None:
+        on_topic(found)
+        return
+
+    def on_created(result: TopicsCreated | KafkaError) -> None:
+        made = services.image.topics.get(name)  # Somebody else may have been quicker.
+        if made is not None:
+            on_topic(made)
+            return
+        refusal = result if isinstance(result, KafkaError) else result.topics[0]
+        _log.warning("%s cannot be made: %s", name, refusal)
+        on_topic(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+    auto_create(services, [name], on_created)

@@ -7,8 +7,11 @@ Versions: 0 to 13.
 
 Brokers are told at the address that the client itself reached us on, see `server/addresses.py`.
 
-Kafka differs: it creates internal topics when a client asks for them. Here they come with what
-keeps its state in them.
+An internal topic that a client asks for is created with its own settings, like one that a
+coordinator needs.
+
+Kafka differs: it creates all its internal topics so. Here only `__consumer_offsets`; the others
+come with what keeps its state in them.
 
 Kafka differs: it answers UNKNOWN_TOPIC_OR_PARTITION to the request that creates a topic, and the
 client asks again after its back-off. Here the answer waits until the topic is there, which saves
@@ -32,6 +35,7 @@ from kafkalite.protocol.messages.metadata import (
 )
 from kafkalite.server.addresses import nodes
 from kafkalite.server.apis.api import Api
+from kafkalite.server.internal_topics import is_made_here
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
@@ -86,7 +90,7 @@ def _to_create(
         if topic.name is not None
         and topic.topic_id == ZERO_UUID
         and topic.name not in known
-        and topic.name not in INTERNAL_TOPICS
+        and (topic.name not in INTERNAL_TOPICS or is_made_here(topic.name))
         and _is_legal(topic.name)
     ]
 
