@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.directories import CLEAN_SHUTDOWN, LOCK
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
@@ -21,7 +22,7 @@ from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerId
+from kafkalite.types import BrokerId, Uuid
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, Running, crashed, make, served, simulated, start
@@ -152,6 +153,21 @@ async def test_a_folder_that_the_metadata_does_not_know_is_set_aside(
         await running.create("stray")
         assert await running.produce("stray", b"new") == 0
     assert "set aside" in caplog.text
+
+
+@simulated
+async def test_a_folder_of_an_older_topic_of_the_same_name_is_set_aside(
+    simulation: Simulation,
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("t")
+        await running.produce("t", b"somebody else's")
+    files.replace("t-0/partition.metadata", format_partition_metadata(Uuid(bytes(range(16)))))
+    async with start(simulation, files) as running:
+        assert await running.read("t") == []
+        assert await running.produce("t", b"new") == 0
+        assert [name for name in files.list("") if name.endswith("-stray")]
 
 
 @served()
