@@ -11,7 +11,7 @@ from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.purgatory import CommitWait, FetchWait
-from kafkalite.types import LeaderEpoch, Offset, TimestampMs, Uuid
+from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 
 ACKS_ALL = -1
 
@@ -85,6 +85,16 @@ class Partition:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         parted = end.epoch < last_fetched_epoch or end.end_offset < offset
         return end if parted else None
+
+    def change_isr(self, isr: frozenset[BrokerId]) -> None:
+        """Other replicas are in sync now. If one left that others waited for, they wait no more."""
+        leader = self.leading
+        leader.isr = isr
+        if leader.appended(leader.end_offset):
+            for fetch in list(self.fetches):
+                fetch.wake()  # How many bytes became visible is not known; it may be enough.
+            for commit in list(self.commits):
+                commit.committed(self, leader.high_watermark)
 
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""

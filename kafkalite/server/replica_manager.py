@@ -150,7 +150,7 @@ class ReplicaManager:
             return
         leader = partition.leader
         if leader is not None and leader.leader_epoch == image.leader_epoch:
-            leader.isr = frozenset(image.isr)
+            partition.change_isr(frozenset(image.isr))
             return
         log = partition.log
         log.begin_epoch(image.leader_epoch)
