@@ -11,7 +11,7 @@ from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.purgatory import CommitWait, FetchWait
-from kafkalite.types import LeaderEpoch, Offset, TimestampMs, Uuid
+from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 
 ACKS_ALL = -1
 
@@ -19,7 +19,17 @@ ACKS_ALL = -1
 class Partition:
     """A replica that this broker holds. `leader` is None while another broker leads it."""
 
-    __slots__ = ("commits", "config", "fetches", "index", "leader", "log", "topic", "topic_id")
+    __slots__ = (
+        "commits",
+        "config",
+        "fetches",
+        "index",
+        "last_high_watermark",
+        "leader",
+        "log",
+        "topic",
+        "topic_id",
+    )
 
     def __init__(
         self, topic: str, topic_id: Uuid, index: int, log: PartitionLog, config: TopicConfig
@@ -30,6 +40,8 @@ class Partition:
         self.log = log
         self.config = config
         self.leader: PartitionLeader | None = None
+        self.last_high_watermark = Offset(0)
+        """When `leader` was last replaced: the high watermark does not fall with a new epoch."""
         self.fetches: dict[FetchWait, None] = {}
         self.commits: dict[CommitWait, None] = {}
 
@@ -74,15 +86,31 @@ class Partition:
         parted = end.epoch < last_fetched_epoch or end.end_offset < offset
         return end if parted else None
 
+    def change_isr(self, isr: frozenset[BrokerId]) -> None:
+        """Other replicas are in sync now. If one left that others waited for, they wait no more."""
+        leader = self.leading
+        leader.isr = isr
+        if leader.appended(leader.end_offset):
+            for fetch in list(self.fetches):
+                fetch.wake()  # How many bytes became visible is not known; it may be enough.
+            for commit in list(self.commits):
+                commit.committed(self, leader.high_watermark)
+
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
+        self._remember_high_watermark()
         self.leader = leader
         self.wake_all()
 
     def resign(self) -> None:
         """Another broker leads, or the topic is gone."""
+        self._remember_high_watermark()
         self.leader = None
         self.wake_all()
+
+    def _remember_high_watermark(self) -> None:
+        if self.leader is not None:
+            self.last_high_watermark = self.leader.high_watermark
 
     def wake_all(self) -> None:
         """Answer everyone who waits here with what is true now."""

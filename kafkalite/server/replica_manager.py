@@ -80,11 +80,14 @@ class ReplicaManager:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def high_watermarks(self) -> dict[TopicPartition, Offset]:
-        """Of the partitions led here, to be remembered over a stop."""
+        """To be remembered over a stop."""
         return {
-            TopicPartition(partition.topic, partition.index): partition.leader.high_watermark
+            TopicPartition(partition.topic, partition.index): (
+                partition.last_high_watermark
+                if partition.leader is None
+                else partition.leader.high_watermark
+            )
             for partition in self._partitions()
-            if partition.leader is not None
         }
 
     # Told by the metadata.
@@ -147,19 +150,20 @@ class ReplicaManager:
             return
         leader = partition.leader
         if leader is not None and leader.leader_epoch == image.leader_epoch:
-            leader.isr = frozenset(image.isr)
+            partition.change_isr(frozenset(image.isr))
             return
         log = partition.log
         log.begin_epoch(image.leader_epoch)
         key = TopicPartition(partition.topic, partition.index)
         checkpointed = self._directory.high_watermarks.get(key, log.log_start_offset)
+        before = partition.last_high_watermark if leader is None else leader.high_watermark
         partition.become_leader(
             PartitionLeader(
                 self._broker_id,
                 leader_epoch=image.leader_epoch,
                 isr=frozenset(image.isr),
                 end_offset=log.end_offset,
-                high_watermark=min(checkpointed, log.end_offset),
+                high_watermark=min(max(checkpointed, before), log.end_offset),
             )
         )
 

@@ -13,6 +13,7 @@ from kafkalite.controller.events import (
 )
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import KafkaError
+from kafkalite.log.files import Files
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResourceType
 from kafkalite.metadata.store import CommitResult, Committed
@@ -113,8 +114,10 @@ class Other:
 
 
 @asynccontextmanager
-async def two_brokers(simulation: Simulation) -> AsyncIterator[tuple[Running, Other]]:
+async def two_brokers(
+    simulation: Simulation, files: Files | None = None
+) -> AsyncIterator[tuple[Running, Other]]:
     """Broker 1 runs, broker 2 controls."""
     other = Other(simulation)
-    async with start(simulation, store=other.store) as running:
+    async with start(simulation, files, store=other.store) as running:
         yield running, other

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.log.checkpoints import HIGH_WATERMARKS, format_partition_metadata, read_offsets
 from kafkalite.log.directories import CLEAN_SHUTDOWN, LOCK
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
@@ -21,7 +22,7 @@ from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerId
+from kafkalite.types import BrokerId, TopicPartition, Uuid
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, Running, crashed, make, served, simulated, start
@@ -152,6 +153,21 @@ async def test_a_folder_that_the_metadata_does_not_know_is_set_aside(
         await running.create("stray")
         assert await running.produce("stray", b"new") == 0
     assert "set aside" in caplog.text
+
+
+@simulated
+async def test_a_folder_of_an_older_topic_of_the_same_name_is_set_aside(
+    simulation: Simulation,
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("t")
+        await running.produce("t", b"somebody else's")
+    files.replace("t-0/partition.metadata", format_partition_metadata(Uuid(bytes(range(16)))))
+    async with start(simulation, files) as running:
+        assert await running.read("t") == []
+        assert await running.produce("t", b"new") == 0
+        assert [name for name in files.list("") if name.endswith("-stray")]
 
 
 @served()
@@ -392,3 +408,22 @@ async def test_a_partition_that_comes_back_is_led_in_its_new_epoch_with_its_reco
         assert running.partition("t").leading.leader_epoch == 2
         assert await running.read("t") == [b"x"]
         assert await running.produce("t", b"y") == 1
+
+
+@simulated
+async def test_the_high_watermark_does_not_fall_with_a_new_epoch_nor_over_a_restart(
+    simulation: Simulation,
+) -> None:
+    """The other replica is in sync and tells nothing, so what was committed must be known here."""
+    files = MemoryFiles()
+    async with two_brokers(simulation, files) as (running, other):
+        other.create("t", [1, 2])
+        other.change("t", isr=[1])
+        await running.produce("t", b"x")
+        other.change("t", isr=[1, 2])
+        for leader in (2, 1, 1):
+            other.change("t", leader=leader)
+        assert running.partition("t").leading.leader_epoch == 3
+        assert await running.read("t") == [b"x"]
+        other.change("t", leader=2)
+    assert read_offsets(files, HIGH_WATERMARKS) == {TopicPartition("t", 0): 1}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from struct import pack
+from typing import NamedTuple
 
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalite.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -217,71 +219,72 @@ class Recorder:
         self.change(response)
 
 
-@simulated
-async def test_refuse_answers_with_the_code_and_nothing_is_done(simulation: Simulation) -> None:
-    recorder = Recorder(ProduceRequest, Refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+class Scene(NamedTuple):
+    """A broker with a topic `t`, and a client of it."""
+
+    running: Running
+    client: Client
+    recorder: Recorder
+
+
+@asynccontextmanager
+async def with_fault(
+    simulation: Simulation, faulty: type[Request], fault: Fault
+) -> AsyncIterator[Scene]:
+    """Each request of that class has the fault."""
+    recorder = Recorder(faulty, fault)
     async with start(simulation, interceptor=recorder) as running:
         await running.create("t")
-        client = await running.client()
-        refused = await client.ask(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+        yield Scene(running, await running.connect("victim"), recorder)
+
+
+PRODUCE_X = produce("t", {0: batch(b"x")})
+
+
+@simulated
+async def test_refuse_answers_with_the_code_and_nothing_is_done(simulation: Simulation) -> None:
+    refuse = Refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    async with with_fault(simulation, ProduceRequest, refuse) as (running, client, recorder):
+        refused = await client.ask(PRODUCE_X, PRODUCE, ProduceResponse)
         assert produced(refused)[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert refused in recorder.responses, "observers see refusals too"
-        assert await running.read("t") == []
         recorder.fault = None
         await running.produce("t", b"y")
         assert await running.read("t") == [b"y"]
 
 
+@pytest.mark.parametrize(
+    ("fault", "stored"), [(CloseConnection(), []), (LoseAnswer(), [b"x"])], ids=["close", "lose"]
+)
 @simulated
-async def test_close_connection_closes_and_nothing_is_done(simulation: Simulation) -> None:
-    recorder = Recorder(ProduceRequest, CloseConnection())
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("victim")
+async def test_a_fault_closes_the_connection_before_the_request_is_carried_out_or_after(
+    simulation: Simulation, fault: Fault, stored: list[bytes]
+) -> None:
+    async with with_fault(simulation, ProduceRequest, fault) as (running, client, _):
         with pytest.raises(ConnectionError):
-            await client.ask(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
-        assert await running.read("t") == []
-
-
-@simulated
-async def test_lose_answer_does_all_and_closes(simulation: Simulation) -> None:
-    recorder = Recorder(ProduceRequest, LoseAnswer())
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("victim")
-        with pytest.raises(ConnectionError):
-            await client.ask(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
-        assert await running.read("t") == [b"x"]
+            await client.ask(PRODUCE_X, PRODUCE, ProduceResponse)
+        assert await running.read("t") == stored
 
 
 @simulated
 async def test_the_lost_answer_of_a_parked_request_leaves_no_wait_behind(
     simulation: Simulation,
 ) -> None:
-    recorder = Recorder()
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("victim")
-        request = fetch("t", {0: 0}, max_wait_ms=60_000)
-        recorder.faulty, recorder.fault = type(request), LoseAnswer()
+    async with with_fault(simulation, FetchRequest, LoseAnswer()) as (running, client, _):
         with pytest.raises(ConnectionError):
-            await client.ask(request, FETCH, FetchResponse)
+            await client.ask(fetch("t", {0: 0}, max_wait_ms=60_000), FETCH, FetchResponse)
         assert running.waiting("t") == 0
 
 
 @simulated
 async def test_delay_holds_an_answer_back_by_the_clock(simulation: Simulation) -> None:
-    recorder = Recorder(ProduceRequest, Delay(500))
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("slow")
-        answer = client.send(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+    async with with_fault(simulation, ProduceRequest, Delay(500)) as (running, client, recorder):
+        answer = client.send(PRODUCE_X, PRODUCE, ProduceResponse)
         await running.wait_ms(499)
         assert not answer.done()
         assert await running.read("t") == [b"x"], "the request itself is not held back"
         await running.wait_ms(2)
-        assert answer.done()
-        assert produced(answer.result())[0].error_code == 0
+        assert produced(answer.result())[0].error_code == ErrorCode.NONE
         assert isinstance(recorder.responses[-1], ProduceResponse)
 
 
@@ -289,13 +292,8 @@ async def test_delay_holds_an_answer_back_by_the_clock(simulation: Simulation) -
 async def test_delay_adds_nothing_to_an_answer_that_took_longer_anyway(
     simulation: Simulation,
 ) -> None:
-    recorder = Recorder()
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("slow")
-        request = fetch("t", {0: 0}, max_wait_ms=300)
-        recorder.faulty, recorder.fault = type(request), Delay(200)
-        answer = client.send(request, FETCH, FetchResponse)
+    async with with_fault(simulation, FetchRequest, Delay(200)) as (running, client, _):
+        answer = client.send(fetch("t", {0: 0}, max_wait_ms=300), FETCH, FetchResponse)
         await running.wait_ms(299)
         assert not answer.done()
         await running.wait_ms(2)
@@ -303,18 +301,12 @@ async def test_delay_adds_nothing_to_an_answer_that_took_longer_anyway(
 
 
 @simulated
-async def test_delay_holds_back_an_answer_that_came_too_early_but_not_its_making(
+async def test_delay_holds_back_a_parked_answer_that_comes_too_early(
     simulation: Simulation,
 ) -> None:
-    recorder = Recorder()
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("slow")
-        request = fetch("t", {0: 0}, max_wait_ms=60_000)
-        recorder.faulty, recorder.fault = type(request), Delay(200)
-        answer = client.send(request, FETCH, FetchResponse)
+    async with with_fault(simulation, FetchRequest, Delay(200)) as (running, client, _):
+        answer = client.send(fetch("t", {0: 0}, max_wait_ms=60_000), FETCH, FetchResponse)
         await running.wait_ms()
-        recorder.fault = None
         await running.produce("t", b"x")
         await running.wait_ms(150)
         assert not answer.done()
@@ -327,13 +319,8 @@ async def test_delay_holds_back_an_answer_that_came_too_early_but_not_its_making
 async def test_a_client_that_leaves_during_a_delay_leaves_no_wait_behind(
     simulation: Simulation,
 ) -> None:
-    recorder = Recorder()
-    async with start(simulation, interceptor=recorder) as running:
-        await running.create("t")
-        client = await running.connect("slow")
-        request = fetch("t", {0: 0}, max_wait_ms=60_000)
-        recorder.faulty, recorder.fault = type(request), Delay(200)
-        client.send(request, FETCH, FetchResponse)
+    async with with_fault(simulation, FetchRequest, Delay(200)) as (running, client, _):
+        client.send(fetch("t", {0: 0}, max_wait_ms=60_000), FETCH, FetchResponse)
         await running.wait_ms()
         assert running.waiting("t") == 1
         client.close()

@@ -176,11 +176,13 @@ async def test_a_creation_that_takes_too_long_is_answered_without_the_topic(
     running: Running,
 ) -> None:
     """As if the store took its time: the controller's answer never comes."""
-    client = await running.client()
+    client, other = await running.client(), await running.connect("other")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(metadata, "auto_create", lambda services, names, on_created: None)
         answer = client.send(by_name("slow"), 9, MetadataResponse)
+        bad = other.send(by_name("bad/name"), 9, MetadataResponse)
         await running.wait_ms(29_999)
         assert not answer.done()
+        assert bad.done(), "what cannot be created is not waited for"
         await running.wait_ms(2)
     assert codes(answer.result()) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -15,8 +16,8 @@ from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Uuid
 from tests.server.cluster_of_two import OTHER_HOST, two_brokers
-from tests.server.requests import batch, produce, produced
-from tests.server.running import PRODUCE, Running, served, simulated
+from tests.server.requests import batch, fetch, fetched, produce, produced, values
+from tests.server.running import FETCH, PRODUCE, Running, served, simulated
 
 LOWEST, HIGHEST = 3, 13
 UNKNOWN_ID = Uuid(bytes(15) + b"\x63")
@@ -261,18 +262,24 @@ async def test_acks_1_waits_for_no_replica_and_readers_do(simulation: Simulation
 
 
 @simulated
-async def test_acks_all_is_answered_when_the_other_replica_leaves_the_isr_before_an_append(
+async def test_acks_all_and_readers_wait_no_more_for_a_replica_that_leaves_the_isr(
     simulation: Simulation,
 ) -> None:
     async with two_brokers(simulation) as (running, other):
         other.create("t", [1, 2])
-        client = await running.client()
-        answer = client.send(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+        client, reader = await running.client(), await running.connect("reader")
+        produce_answer = client.send(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+        request = fetch("t", {0: 0}, max_wait_ms=600_000)
+        fetch_answer = reader.send(request, FETCH, FetchResponse)
         await running.wait_ms()
-        assert not answer.done()
+        assert not produce_answer.done()
+        assert not fetch_answer.done()
         other.change("t", isr=[1])
-        assert await running.produce("t", b"y", client="second") == 1
-        assert produced(await answer)[0].base_offset == 0
+        await running.wait_ms()
+        answer = produced(produce_answer.result())[0]
+        assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, 0)
+        assert values(fetched(fetch_answer.result())[0]) == [b"x"]
+        assert running.waiting("t") == 0
 
 
 @simulated

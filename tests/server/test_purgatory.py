@@ -175,11 +175,13 @@ def test_bytes_of_several_partitions_add_up_for_a_fetch() -> None:
     clock = HandClock()
     one, two = partition_with(ME), partition_with(ME, index=1)
     size = len(batch(b"x"))
-    wait = fetch_wait(clock, 2 * size, one, two)
+    wait, greedy = fetch_wait(clock, 2 * size, one, two), fetch_wait(clock, 2 * size + 1, one, two)
     append(one, b"x")
     assert not is_done(wait)
     append(two, b"x")
     assert is_done(wait)
+    assert not is_done(greedy), "one byte is missing"
+    greedy.wake()
     assert not one.fetches
     assert not two.fetches
     assert clock.waiting == 0
