@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
-from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Uuid
+from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, ProducerId, Uuid
 
 NO_MEMBER_ID = ""
 """What a member without an id sends."""
@@ -129,20 +129,6 @@ class CommitOffsets(NamedTuple):
     """How long they are kept whatever the group does (versions 2 to 4); -1: as the group says."""
     knows_group_not_found: bool = True
     """From version 9; older ones are told ILLEGAL_GENERATION."""
-
-
-class CommitTransactionOffsets(NamedTuple):
-    """Offsets that count once the transaction commits. Answered by `OffsetsCommitted`, refused as
-    `CommitOffsets` is. The records are the producer's, in a batch of its transaction."""
-
-    token: Hashable
-    group_id: str
-    generation: int
-    member_id: str
-    instance_id: str | None
-    producer_id: ProducerId
-    producer_epoch: ProducerEpoch
-    offsets: tuple[OffsetToCommit, ...]
 
 
 class TopicPartitions(NamedTuple):
@@ -264,7 +250,6 @@ Event = (
     | Heartbeat
     | LeaveGroup
     | CommitOffsets
-    | CommitTransactionOffsets
     | FetchOffsets
     | DeleteOffsets
     | ListGroups

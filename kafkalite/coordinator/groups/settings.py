@@ -1,0 +1,21 @@
+"""The broker's settings about groups, as one value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GroupSettings(NamedTuple):
+    """The broker's settings about groups; the names are Kafka's keys."""
+
+    initial_rebalance_delay_ms: int = 0
+    """`group.initial.rebalance.delay.ms`. Kafka differs: 3000."""
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    max_size: int = (1 << 31) - 1
+    """`group.max.size`."""
+    offset_metadata_max_bytes: int = 4096
+    """`offset.metadata.max.bytes`; counted in UTF-16 units, as Kafka does."""
+    offsets_retention_ms: int = 7 * 24 * 3_600_000
+    """`offsets.retention.minutes`."""
+    offsets_retention_check_interval_ms: int = 600_000
