@@ -1,17 +1,62 @@
 """The groups of one partition of `__consumer_offsets`: routes events to those who decide them.
 
-Source: Kafka's `GroupCoordinatorShard`.
+Recorded state is what `apply` made; the live groups are soft state, made of it when they are first
+needed. Source: Kafka's `GroupCoordinatorShard`.
 """
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import Event, TransactionEnded
-from kafkalite.coordinator.groups.classic.records import Record
-from kafkalite.coordinator.groups.settings import GroupSettings
-from kafkalite.core import Outcome
-from kafkalite.types import TimestampMs
+from collections.abc import Iterator
+from typing import assert_never
 
-GroupOutcome = Outcome[Event, Record]
+from kafkalite.coordinator.groups import administration, commits
+from kafkalite.coordinator.groups.classic.events import (
+    NO_MEMBER_ID,
+    CommitOffsets,
+    DeleteGroups,
+    DeleteOffsets,
+    DescribeGroups,
+    Event,
+    ExpireOffsets,
+    FetchOffsets,
+    GroupsDeleted,
+    GroupsDescribed,
+    GroupsListed,
+    Heartbeat,
+    InitialDelayOver,
+    JoinGroup,
+    JoinTimedOut,
+    LeaveGroup,
+    ListGroups,
+    Loaded,
+    SessionTimedOut,
+    SyncGroup,
+    SyncTimedOut,
+    TopicsDeleted,
+)
+from kafkalite.coordinator.groups.classic.join import check_join, join, refuse
+from kafkalite.coordinator.groups.classic.membership import heartbeat, leave, sync
+from kafkalite.coordinator.groups.classic.rebalance import (
+    complete_join,
+    initial_delay_over,
+    keep_session,
+    prepare,
+    session_timed_out,
+    sync_timed_out,
+)
+from kafkalite.coordinator.groups.classic.records import (
+    Record,
+    TransactionEnded,
+    group_of,
+    record_of,
+)
+from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
+from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
+from kafkalite.coordinator.groups.settings import GroupSettings
+from kafkalite.coordinator.groups.state import RecordedState
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.classic_group_records import GroupMetadataKey
+from kafkalite.types import TimestampMs
 
 
 class GroupCoordinator:
@@ -20,11 +65,140 @@ class GroupCoordinator:
     def __init__(self, settings: GroupSettings | None = None) -> None:
         """Without groups: `apply` the log, then decide on `Loaded`."""
         self._settings = settings or GroupSettings()
+        self._recorded = RecordedState()
+        self._live: dict[str, ClassicGroup] = {}
+        """Soft state: groups with their parked requests, ahead of the record while they
+        rebalance."""
 
-    def decide(self, event: Event, now: TimestampMs) -> GroupOutcome:
-        """Records, replies (of this request or of others that waited) and timers."""
-        raise NotImplementedError
+    @property
+    def recorded(self) -> RecordedState:
+        """What the applied records made."""
+        return self._recorded
 
     def apply(self, record: Record | TransactionEnded) -> None:
         """Fold one record of the log in, or the end of a transaction."""
-        raise NotImplementedError
+        self._recorded.apply(record)
+        match record:
+            case Record(GroupMetadataKey() as key, None):
+                self._live.pop(key.group, None)
+
+    def group(self, group_id: str) -> ClassicGroup | None:
+        """The live group; None when there is none of that id."""
+        live = self._live.get(group_id)
+        if live is None and group_id in self._recorded.groups:
+            live = group_of(group_id, self._recorded.groups[group_id])
+            self._live[group_id] = live
+        return live
+
+    def decide(self, event: Event, now: TimestampMs) -> GroupOutcome:
+        """Records, replies (of this request or of others that waited) and timers."""
+        draft = Draft(now, self._settings)
+        match event:
+            case JoinGroup():
+                self._join(draft, event)
+            case SyncGroup():
+                sync(draft, self.group(event.group_id), event)
+            case Heartbeat():
+                heartbeat(draft, self.group(event.group_id), event)
+            case LeaveGroup():
+                leave(draft, self.group(event.group_id), event)
+            case CommitOffsets():
+                commits.commit(draft, self.group(event.group_id), event)
+            case FetchOffsets():
+                offsets = self._recorded.offsets
+                commits.fetch(draft, self.group(event.group_id), offsets, event)
+            case DeleteOffsets():
+                offsets = self._recorded.offsets
+                commits.delete(draft, self.group(event.group_id), offsets, event)
+            case ListGroups() | DescribeGroups() | DeleteGroups():
+                self._administer(draft, event)
+            case TopicsDeleted():
+                commits.delete_topics(draft, self._recorded.offsets, event.topics)
+            case InitialDelayOver() | JoinTimedOut() | SyncTimedOut() | SessionTimedOut():
+                self._time_out(draft, event)
+            case ExpireOffsets():
+                self._expire(draft)
+            case Loaded():
+                self._load(draft)
+            case _:
+                assert_never(event)
+        return draft.outcome()
+
+    def _join(self, draft: Draft, event: JoinGroup) -> None:
+        code = check_join(draft, event)
+        group = self.group(event.group_id)
+        if code is ErrorCode.NONE and group is None and event.member_id != NO_MEMBER_ID:
+            code = ErrorCode.UNKNOWN_MEMBER_ID
+        if code is not ErrorCode.NONE:
+            refuse(draft, event, code)
+            return
+        if group is None:
+            # Recorded at once, even if this one is refused: whoever asks next finds the group.
+            group = ClassicGroup(event.group_id, state_timestamp=draft.now)
+            self._live[event.group_id] = group
+            draft.write_group(event.group_id, record_of(group))
+        join(draft, group, event)
+
+    def _administer(self, draft: Draft, event: ListGroups | DescribeGroups | DeleteGroups) -> None:
+        match event:
+            case ListGroups():
+                listed = administration.listed(self._groups(), event)
+                draft.reply(event.token, GroupsListed(listed))
+            case DescribeGroups():
+                described = tuple(
+                    administration.described(id, self.group(id)) for id in event.group_ids
+                )
+                draft.reply(event.token, GroupsDescribed(described))
+            case DeleteGroups():
+                offsets = self._recorded.offsets
+                deleted = tuple(
+                    administration.delete(draft, id, self.group(id), offsets)
+                    for id in event.group_ids
+                )
+                draft.reply(event.token, GroupsDeleted(deleted))
+
+    def _time_out(
+        self, draft: Draft, event: InitialDelayOver | JoinTimedOut | SyncTimedOut | SessionTimedOut
+    ) -> None:
+        """A timer has fired; it may be about a group that is gone, or has moved on since."""
+        group = self.group(event.group_id)
+        if group is None:
+            return
+        preparing = group.state is GroupState.PREPARING_REBALANCE
+        match event:
+            case SessionTimedOut():
+                session_timed_out(draft, group, event.member_id)
+            case SyncTimedOut():
+                sync_timed_out(draft, group, event.generation)
+            case InitialDelayOver() if preparing:
+                initial_delay_over(draft, group, event)
+            case JoinTimedOut() if preparing:
+                complete_join(draft, group)
+
+    def _expire(self, draft: Draft) -> None:
+        """Offsets go by their age, and groups that have neither members nor offsets."""
+        for group in self._groups():
+            expired = commits.expire(draft, group, self._recorded.offsets)
+            if expired and group.state is GroupState.EMPTY:
+                draft.write_group(group.group_id, None)
+        self._watch_expiry(draft)
+
+    def _watch_expiry(self, draft: Draft) -> None:
+        interval_ms = draft.settings.offsets_retention_check_interval_ms
+        draft.set_timer(("expiry",), interval_ms, ExpireOffsets())
+
+    def _load(self, draft: Draft) -> None:
+        """Members of stable groups have a fresh session from now on; a group that is larger than is
+        allowed by now rebalances, so that the last to come find no room."""
+        for group in self._groups():
+            for member in group.members.values():
+                keep_session(draft, group, member)
+            if len(group.members) > draft.settings.max_size:
+                prepare(draft, group)
+        self._watch_expiry(draft)
+
+    def _groups(self) -> Iterator[ClassicGroup]:
+        for group_id in self._recorded.groups:
+            group = self.group(group_id)
+            if group is not None:
+                yield group

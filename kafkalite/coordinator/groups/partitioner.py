@@ -10,11 +10,11 @@ _LEAST_INT32 = -(1 << 31)
 
 def partition_for(group_id: str, count: int) -> int:
     """The partition, of `count`, whose leader coordinates the group."""
-    hashed = _string_hash(group_id)
+    hashed = java_hash(group_id)
     return 0 if hashed == _LEAST_INT32 else abs(hashed) % count
 
 
-def _string_hash(text: str) -> int:
+def java_hash(text: str) -> int:
     """Java's: over UTF-16 code units, in 32 bits with a sign."""
     units = text.encode("utf-16-be", "surrogatepass")
     hashed = 0

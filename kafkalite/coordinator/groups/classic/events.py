@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
-from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, ProducerId, Uuid
+from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, Uuid
 
 NO_MEMBER_ID = ""
 """What a member without an id sends."""
@@ -196,14 +196,6 @@ class TopicsDeleted(NamedTuple):
 
     topics: tuple[str, ...]
     token: None = None
-
-
-class TransactionEnded(NamedTuple):
-    """A producer's transaction was marked as ended in this partition. Not an event for `decide`:
-    the driver applies it where the marker stands in the log."""
-
-    producer_id: ProducerId
-    committed: bool
 
 
 class InitialDelayOver(NamedTuple):

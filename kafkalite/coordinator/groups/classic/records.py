@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from kafkalite.coordinator.groups.classic.events import GroupProtocol
+from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState, Member
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataValue,
+    MemberMetadata,
     OffsetCommitValue,
 )
 from kafkalite.protocol.record_frames import (
@@ -18,7 +21,7 @@ from kafkalite.protocol.record_frames import (
     encode_coordinator_value,
 )
 from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue
-from kafkalite.types import NO_PRODUCER_ID, ProducerId
+from kafkalite.types import NO_PRODUCER_ID, ProducerId, TimestampMs
 
 TOPIC: Final = "__consumer_offsets"
 
@@ -33,6 +36,14 @@ class Record(NamedTuple):
     """None: a tombstone."""
     producer_id: ProducerId = NO_PRODUCER_ID
     """Of the batch: an offset in a transaction counts once that commits."""
+
+
+class TransactionEnded(NamedTuple):
+    """A producer's transaction was marked as ended in this partition. Applied where the
+    marker stands in the log."""
+
+    producer_id: ProducerId
+    committed: bool
 
 
 class RecordBytes(NamedTuple):
@@ -64,3 +75,58 @@ def _version(value: CoordinatorValue) -> int:
         return 4 if value.expire_timestamp < 0 else 1
     assert isinstance(value, GroupMetadataValue), value
     return 3
+
+
+def record_of(group: ClassicGroup) -> GroupMetadataValue:
+    """What is written of a group that is complete: its generation, or that it is empty."""
+    protocol = group.protocol
+    return GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation,
+        protocol=protocol,
+        leader=group.leader,
+        current_state_timestamp=group.state_timestamp,
+        members=[
+            MemberMetadata(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata(protocol),
+                assignment=member.assignment,
+            )
+            for member in group.members.values()
+            if protocol is not None
+        ],
+    )
+
+
+def group_of(group_id: str, value: GroupMetadataValue | None) -> ClassicGroup:
+    """The group that was written; None: a simple consumer's, which has offsets and no record."""
+    group = ClassicGroup(group_id)
+    if value is None:
+        return group
+    group.generation = value.generation
+    group.protocol_type = value.protocol_type or None
+    group.protocol = value.protocol
+    group.state_timestamp = TimestampMs(value.current_state_timestamp)
+    for member in value.members:
+        timeout = member.rebalance_timeout
+        group.add(
+            Member(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.session_timeout if timeout == -1 else timeout,
+                member.session_timeout,
+                (GroupProtocol(value.protocol or "", bytes(member.subscription)),),
+                bytes(member.assignment),
+            )
+        )
+        group.state = GroupState.STABLE
+    group.leader = value.leader
+    group.update_subscribed_topics()
+    return group

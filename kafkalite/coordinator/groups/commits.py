@@ -1,0 +1,186 @@
+"""Committed offsets of a group: who may commit, what is kept, and for how long.
+
+Source: Kafka's `OffsetMetadataManager`; KIP-211 (expiry), KIP-447 (stable offsets), KIP-496
+(deleting them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    CommittedOffset,
+    DeletedOffset,
+    DeleteOffsets,
+    FetchedOffset,
+    FetchOffsets,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    OffsetToCommit,
+    TopicPartitions,
+)
+from kafkalite.coordinator.groups.classic.rebalance import keep_session
+from kafkalite.coordinator.groups.classic.state import (
+    CONSUMER_PROTOCOL_TYPE,
+    ClassicGroup,
+    GroupState,
+)
+from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.offsets import CommittedOffsets
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.messages.classic_group_records import OffsetCommitValue
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
+
+
+def commit(draft: Draft, group: ClassicGroup | None, event: CommitOffsets) -> None:
+    """Keep the offsets. A commit shows, as a heartbeat does, that the member is alive."""
+    code = _check_commit(group, event)
+    if code is not ErrorCode.NONE:
+        raise KafkaError(code)
+    if group is not None and group.state is not GroupState.EMPTY:
+        keep_session(draft, group, group.members[event.member_id])
+    results = []
+    for offset in event.offsets:
+        code = ErrorCode.NONE
+        if _utf16_units(offset.metadata or "") > draft.settings.offset_metadata_max_bytes:
+            code = ErrorCode.OFFSET_METADATA_TOO_LARGE
+        else:
+            partition = TopicPartition(offset.topic, offset.partition)
+            value = _value(offset, draft.now, event.retention_ms)
+            draft.write_offset(event.group_id, partition, value)
+        results.append(CommittedOffset(offset.topic, offset.partition, code))
+    draft.reply(event.token, OffsetsCommitted(tuple(results)))
+
+
+def _check_commit(group: ClassicGroup | None, event: CommitOffsets) -> ErrorCode:
+    if group is None:
+        if event.generation < 0:
+            return ErrorCode.NONE
+        if event.knows_group_not_found:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        return ErrorCode.ILLEGAL_GENERATION
+    if event.generation < 0 and group.state is GroupState.EMPTY:
+        return ErrorCode.NONE
+    code = group.check_member(event.member_id, event.instance_id)
+    if code is ErrorCode.NONE and event.generation != group.generation:
+        code = ErrorCode.ILLEGAL_GENERATION
+    if code is ErrorCode.NONE and group.state is GroupState.COMPLETING_REBALANCE:
+        code = ErrorCode.REBALANCE_IN_PROGRESS
+    return code
+
+
+def _value(offset: OffsetToCommit, now: TimestampMs, retention_ms: int) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=offset.offset,
+        leader_epoch=offset.leader_epoch,
+        metadata=offset.metadata or "",
+        commit_timestamp=now,
+        expire_timestamp=-1 if retention_ms == -1 else now + retention_ms,
+        topic_id=offset.topic_id,
+    )
+
+
+def _utf16_units(text: str) -> int:
+    """What Java calls the length of a text."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def fetch(
+    draft: Draft, group: ClassicGroup | None, offsets: CommittedOffsets, event: FetchOffsets
+) -> None:
+    """What was committed. A group that does not exist has committed nothing."""
+    committed = offsets.of_group(event.group_id) if group is not None else {}
+    unstable = offsets.pending_of_group(event.group_id) if event.require_stable else {}
+    asked = list(committed) if event.topics is None else list(_partitions(event.topics))
+    fetched = []
+    for partition in asked:
+        name, index = partition.topic, partition.partition
+        offset = committed.get(partition)
+        if partition in unstable:
+            fetched.append(FetchedOffset(name, index, code=ErrorCode.UNSTABLE_OFFSET_COMMIT))
+        elif offset is None:
+            fetched.append(FetchedOffset(name, index))
+        else:
+            value = offset.value
+            epoch = LeaderEpoch(value.leader_epoch)
+            fetched.append(FetchedOffset(name, index, Offset(value.offset), epoch, value.metadata))
+    draft.reply(event.token, OffsetsFetched(tuple(fetched)))
+
+
+def _partitions(topics: tuple[TopicPartitions, ...]) -> Iterator[TopicPartition]:
+    for topic in topics:
+        for index in topic.partitions:
+            yield TopicPartition(topic.topic, index)
+
+
+def delete(
+    draft: Draft, group: ClassicGroup | None, offsets: CommittedOffsets, event: DeleteOffsets
+) -> None:
+    """Forget offsets of topics that no member reads."""
+    if group is None:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+    known = offsets.of_group(event.group_id).keys() | offsets.pending_of_group(event.group_id)
+    deleted = []
+    for partition in _partitions(event.topics):
+        code = ErrorCode.NONE
+        if group.is_subscribed_to(partition.topic):
+            code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        elif partition in known:
+            draft.write_offset(event.group_id, partition, None)
+        deleted.append(DeletedOffset(partition.topic, partition.partition, code))
+    draft.reply(event.token, OffsetsDeleted(tuple(deleted)))
+
+
+def delete_all(draft: Draft, group_id: str, offsets: CommittedOffsets) -> None:
+    """Forget all offsets of a group, also those of open transactions."""
+    for partition in offsets.of_group(group_id) | offsets.pending_of_group(group_id):
+        draft.write_offset(group_id, partition, None)
+
+
+def delete_topics(draft: Draft, offsets: CommittedOffsets, topics: tuple[str, ...]) -> None:
+    """Forget what all groups have committed for topics that are gone."""
+    gone = frozenset(topics)
+    for group_id in dict.fromkeys([*offsets.groups(), *offsets.pending_groups()]):
+        for partition in offsets.of_group(group_id) | offsets.pending_of_group(group_id):
+            if partition.topic in gone:
+                draft.write_offset(group_id, partition, None)
+
+
+def expire(draft: Draft, group: ClassicGroup, offsets: CommittedOffsets) -> bool:
+    """Forget offsets that nobody has needed for the retention time. Whether none is left."""
+    committed = offsets.of_group(group.group_id)
+    if committed and not _may_expire(group):
+        return False
+    pending = offsets.pending_of_group(group.group_id)
+    left = False
+    for partition, offset in committed.items():
+        if (
+            group.is_subscribed_to(partition.topic)
+            or partition in pending
+            or not _is_expired(draft, group, offset.value)
+        ):
+            left = True
+        else:
+            draft.write_offset(group.group_id, partition, None)
+    return not left and not offsets.has_open_transactions(group.group_id)
+
+
+def _may_expire(group: ClassicGroup) -> bool:
+    """Without members always; with members only what consumers surely do not read."""
+    return group.state is GroupState.EMPTY or (
+        group.state is GroupState.STABLE and group.subscribed_topics is not None
+    )
+
+
+def _is_expired(draft: Draft, group: ClassicGroup, value: OffsetCommitValue) -> bool:
+    if value.expire_timestamp != -1:
+        return draft.now >= value.expire_timestamp
+    unused_since = value.commit_timestamp
+    had_members = group.protocol_type is not None
+    if had_members and group.state is GroupState.EMPTY and group.state_timestamp != -1:
+        unused_since = group.state_timestamp
+    return draft.now - unused_since >= draft.settings.offsets_retention_ms

@@ -1,0 +1,62 @@
+"""What follows from one event, as far as it is known: rules write into it what they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from kafkalite.coordinator.groups.classic.events import Body, Event
+from kafkalite.coordinator.groups.classic.records import Record
+from kafkalite.coordinator.groups.settings import GroupSettings
+from kafkalite.core import CancelTimer, Outcome, Reply, SetTimer
+from kafkalite.protocol.messages.classic_group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from kafkalite.types import TimestampMs, TopicPartition
+
+GroupOutcome = Outcome[Event, Record]
+
+
+class Draft:
+    """An outcome in the making, and what decisions depend on beside the groups."""
+
+    def __init__(self, now: TimestampMs, settings: GroupSettings) -> None:
+        self.now = now
+        self.settings = settings
+        self._records: list[Record] = []
+        self._replies: list[Reply] = []
+        self._timers: list[SetTimer[Event] | CancelTimer] = []
+
+    def write_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
+        """The group's record; None: a tombstone."""
+        self._records.append(Record(GroupMetadataKey(group=group_id), value))
+
+    def write_offset(
+        self, group_id: str, partition: TopicPartition, value: OffsetCommitValue | None
+    ) -> None:
+        """A committed offset; None: a tombstone."""
+        key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
+        self._records.append(Record(key, value))
+
+    def reply(self, token: Hashable | None, body: Body) -> None:
+        """To whoever holds `token`; to nobody if it is None."""
+        if token is not None:
+            self._replies.append(Reply(token, body))
+
+    def set_timer(self, key: Hashable, delay_ms: int, event: Event) -> None:
+        """In place of the timer of that key, if there is one."""
+        self._timers.append(SetTimer(key, TimestampMs(self.now + delay_ms), event))
+
+    def cancel_timer(self, key: Hashable) -> None:
+        """No harm where there is none."""
+        self._timers.append(CancelTimer(key))
+
+    def outcome(self) -> GroupOutcome:
+        """All of it."""
+        return Outcome(
+            records=tuple(self._records),
+            replies=tuple(self._replies),
+            timers=tuple(self._timers),
+        )
