@@ -496,6 +496,33 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "group.initial.rebalance.delay.ms",
+        INT,
+        "0",
+        "How long a new group waits for more members. Kafka differs: 3000, against which tests wait.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "group.max.session.timeout.ms",
+        INT,
+        "1800000",
+        "The longest session timeout that a member may have.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.max.size",
+        INT,
+        "2147483647",
+        "How many members a group may have.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.min.session.timeout.ms",
+        INT,
+        "6000",
+        "The shortest session timeout that a member may have.",
+    ),
+    ConfigKey(
         "offsets.retention.minutes",
         INT,
         "10080",
@@ -508,6 +535,12 @@ _BROKER_KEYS = (
         "600000",
         "How often old offsets are looked for.",
         minimum=1,
+    ),
+    ConfigKey(
+        "offsets.topic.compression.codec",
+        INT,
+        "0",
+        "The number of the codec of the batches in __consumer_offsets; 0: none.",
     ),
     ConfigKey(
         "offsets.topic.num.partitions", INT, "50", "Partitions of __consumer_offsets.", minimum=1

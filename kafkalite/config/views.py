@@ -125,11 +125,16 @@ class BrokerConfig(NamedTuple):
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1000
     replica_high_watermark_checkpoint_interval_ms: int = 5000
+    group_initial_rebalance_delay_ms: int = 0
+    group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2**31 - 1
+    group_min_session_timeout_ms: int = 6_000
     offset_metadata_max_bytes: int = 4096
     offsets_commit_timeout_ms: int = 5000
     offsets_load_buffer_size: int = 5_242_880
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000
+    offsets_topic_compression_codec: int = 0
     offsets_topic_num_partitions: int = 50
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
