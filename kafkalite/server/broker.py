@@ -29,6 +29,7 @@ from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
+from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.dispatch import Dispatcher
@@ -121,6 +122,7 @@ class Broker:
                 replicas=self._replicas,
                 controller=self._controller,
                 producer_ids=ProducerIds(self._ask_producer_ids),
+                fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
                 api_versions=_api_versions(),
             )
             self._listen()

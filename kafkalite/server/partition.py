@@ -5,12 +5,16 @@ call it directly; nothing in it awaits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.validation import AppendOrigin
+from kafkalite.replica.fetch_session import FetchWatcher
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.server.purgatory import CommitWait, FetchWait
+from kafkalite.server.purgatory import CommitWait
 from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 
 ACKS_ALL = -1
@@ -27,6 +31,7 @@ class Partition:
         "last_high_watermark",
         "leader",
         "log",
+        "on_committed",
         "topic",
         "topic_id",
     )
@@ -42,8 +47,11 @@ class Partition:
         self.leader: PartitionLeader | None = None
         self.last_high_watermark = Offset(0)
         """When `leader` was last replaced: the high watermark does not fall with a new epoch."""
-        self.fetches: dict[FetchWait, None] = {}
+        self.fetches: dict[FetchWatcher, None] = {}
+        """Fetches that wait, and sessions that have nothing to tell of it."""
         self.commits: dict[CommitWait, None] = {}
+        self.on_committed: Callable[[Offset], None] | None = None
+        """Told of every high watermark: a coordinator that keeps its records here."""
 
     @property
     def leading(self) -> PartitionLeader:
@@ -52,12 +60,20 @@ class Partition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.leader
 
-    def append(self, records: memoryview, acks: int, now: TimestampMs) -> Appended:
+    def append(
+        self,
+        records: memoryview,
+        acks: int,
+        now: TimestampMs,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> Appended:
         """Append the batch in `records`, stamping it in place, and wake whoever waits for it."""
         leader = self.leading
         if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-        appended = self.log.append_as_leader(records, leader_epoch=leader.leader_epoch, now=now)
+        appended = self.log.append_as_leader(
+            records, leader_epoch=leader.leader_epoch, now=now, origin=origin
+        )
         if leader.appended(self.log.end_offset):
             self._high_watermark_moved(leader.high_watermark, len(records))
         return appended
@@ -126,3 +142,5 @@ class Partition:
         if self.commits:
             for commit in list(self.commits):
                 commit.committed(self, high_watermark)
+        if self.on_committed is not None:
+            self.on_committed(high_watermark)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
+from kafkalite.replica.fetch_session import FetchWatcher
 from kafkalite.types import Offset, TimestampMs
 
 MakeAnswer = Callable[[], Response | None]
@@ -74,10 +75,15 @@ class Parked:
             self._forget()
 
 
-class Waiting(Protocol):
-    """What a partition keeps of those who wait for it."""
+class FetchedFrom(Protocol):
+    """What a partition, or a fetch session, keeps of the fetches that wait for it."""
 
-    fetches: dict[FetchWait, None]
+    fetches: dict[FetchWatcher, None]
+
+
+class CommittedTo(Protocol):
+    """What a partition keeps of the produces that wait for it."""
+
     commits: dict[CommitWait, None]
 
 
@@ -92,7 +98,7 @@ class FetchWait:
         deadline_ms: TimestampMs,
         *,
         missing_bytes: int,
-        partitions: Sequence[Waiting],
+        partitions: Sequence[FetchedFrom],
         answer: MakeAnswer,
     ) -> None:
         self._answer = answer
@@ -112,6 +118,9 @@ class FetchWait:
         """Something other than bytes happened (leader, epoch, topic gone): answer what there is."""
         self.parked.complete(self._answer)
 
+    def look_again(self) -> None:
+        """See `FetchWatcher`; nothing to wait no longer for."""
+
     def _forget(self) -> None:
         for partition in self._partitions:
             partition.fetches.pop(self, None)
@@ -127,7 +136,7 @@ class CommitWait:
         clock: Clock,
         deadline_ms: TimestampMs,
         *,
-        ends: Sequence[tuple[Waiting, Offset]],
+        ends: Sequence[tuple[CommittedTo, Offset]],
         answer: MakeAnswer,
     ) -> None:
         self._answer = answer
@@ -136,12 +145,12 @@ class CommitWait:
         for partition in self._ends:
             partition.commits[self] = None
 
-    def committed(self, partition: Waiting, high_watermark: Offset) -> None:
+    def committed(self, partition: CommittedTo, high_watermark: Offset) -> None:
         """The high watermark of `partition` moved."""
         if high_watermark >= self._ends[partition]:
             self.resolved(partition)
 
-    def resolved(self, partition: Waiting) -> None:
+    def resolved(self, partition: CommittedTo) -> None:
         """Nothing is to be waited for at `partition`: committed, or it is led elsewhere now."""
         del self._ends[partition]
         del partition.commits[self]

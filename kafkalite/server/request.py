@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafkalite.ports.clock import Clock
     from kafkalite.ports.entropy import Entropy
     from kafkalite.protocol.messages.api_versions import ApiVersion
+    from kafkalite.replica.fetch_session import FetchSessions
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.producer_ids import ProducerIds
@@ -41,6 +42,7 @@ class Services:
     replicas: ReplicaManager
     controller: ControllerDriver
     producer_ids: ProducerIds
+    fetch_sessions: FetchSessions
     api_versions: list[ApiVersion]
     """What ApiVersions lists, by key."""
 

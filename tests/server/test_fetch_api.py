@@ -1,4 +1,4 @@
-"""Fetch: waiting by the clock, limits, refusals, leader epochs, sessions, ids."""
+"""Fetch: waiting by the clock, limits, refusals, leader epochs, ids."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ async def test_a_topic_that_is_deleted_wakes_the_fetches_that_wait_for_it(
     await running.delete("t")
     await running.wait_ms()
     assert fetched(by_name.result())[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert fetched(by_id.result())[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert fetched(by_id.result())[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 # Limits.
@@ -340,31 +340,3 @@ async def test_followers_are_not_served_yet(running: Running) -> None:
     for request, version in ((old, 12), (new, 15)):
         (data,) = await ask(running, request, version)
         assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-# Sessions.
-
-
-@pytest.mark.parametrize("version", [7, HIGHEST])
-@served()
-async def test_an_offered_session_is_answered_without_one(running: Running, version: int) -> None:
-    image = await running.create("t")
-    await running.produce("t", b"x")
-    request = fetch(image.id if version >= 13 else "t", {0: 0})
-    request.session_epoch = 0
-    response = await (await running.client()).ask(request, version, FetchResponse)
-    assert (response.error_code, response.session_id) == (ErrorCode.NONE, 0)
-    assert values(fetched(response)[0]) == [b"x"]
-
-
-@pytest.mark.parametrize(("session_id", "epoch"), [(0, 3), (77, 1), (77, 2)])
-@served()
-async def test_an_incremental_request_has_no_session_here(
-    running: Running, session_id: int, epoch: int
-) -> None:
-    await running.create("t")
-    request = fetch("t", {0: 0}, max_wait_ms=LONG_MS)
-    request.session_id, request.session_epoch = session_id, epoch
-    response = await (await running.client()).ask(request, FETCH, FetchResponse)
-    assert response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert (response.session_id, response.responses) == (0, [])

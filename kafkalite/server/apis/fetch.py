@@ -7,12 +7,11 @@ Versions: 4 to 18.
 - 16 tells the current leader (KIP-951). 17 directory ids. 18 high watermark (KIP-1166).
 
 Records leave as slices of the segment file. The answer waits for `min_bytes`, at most
-`max_wait_ms`; an error in any partition is answered at once. The first batch of the first partition
+`max_wait_ms`; an error in any partition is answered at once, except that the metadata does not know
+it. The first batch of the first partition
 that has one is given whole, above every limit (KIP-74).
 
-Missing: incremental sessions. A full request that offers a session is answered without one (session
-id 0), as Kafka does when its cache of sessions is full; an incremental one gets
-FETCH_SESSION_ID_NOT_FOUND, upon which clients send a full request.
+Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
 
 Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
 part. A partition that is asked twice is answered once, as asked last.
@@ -22,27 +21,30 @@ there are records. Here such a limit is 0."""
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError, code_for
-from kafkalite.log.epochs import EpochEnd
+from collections.abc import Sequence
+
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.fetch import (
-    EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
     PartitionData,
 )
-from kafkalite.replica.fetch_plan import FetchBudget
-from kafkalite.server.addresses import leader_of, nodes_of
+from kafkalite.replica.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    FetchSession,
+    SessionPartition,
+)
 from kafkalite.server.apis.api import Api
+from kafkalite.server.fetch_reader import FetchReader, failure, is_follower, release_records
 from kafkalite.server.partition import Partition
-from kafkalite.server.purgatory import FetchWait, Parked
+from kafkalite.server.purgatory import FetchedFrom, FetchWait, MakeAnswer, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
+from kafkalite.types import TimestampMs, Uuid
 
 API = Api(
     ApiKey.FETCH,
@@ -50,40 +52,34 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="incremental fetch sessions; followers; aborted transactions",
+    missing="followers; aborted transactions",
 )
 
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
-_FIRST_VERSION_WITH_LEADERS = 16
-_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
-_LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+_ISOLATION_LEVELS = (0, 1)
+"""read_uncommitted and read_committed."""
+_FIRST_VERSION_WITH_TOPIC_IDS = 13
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
     """Answer now if there is enough, an error, or no wish to wait; else park."""
+    sessions = ctx.services.fetch_sessions
+    session = None
     if request.session_epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
-        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+        try:
+            session = sessions.resume(
+                request,
+                uses_topic_ids=ctx.version >= _FIRST_VERSION_WITH_TOPIC_IDS,
+                now=ctx.services.clock.now_ms(),
+            )
+        except KafkaError as error:
+            return FetchResponse(error_code=error.code)
+    elif request.session_id:
+        sessions.remove(request.session_id)
+    if request.isolation_level not in _ISOLATION_LEVELS:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    _keep_last_of_each(request)
-    read = _Read(ctx, request)
-    response = read.all()
-    missing_bytes = request.min_bytes - read.size_bytes
-    if missing_bytes <= 0 or request.max_wait_ms <= 0 or read.failed or not read.partitions:
-        return response
-    # The slices of a wait are taken anew at its end, so that none is held while nothing is sent.
-    release(response)
-    clock = ctx.services.clock
-    return FetchWait(
-        clock,
-        TimestampMs(clock.now_ms() + request.max_wait_ms),
-        missing_bytes=missing_bytes,
-        partitions=read.partitions,
-        answer=lambda: _Read(ctx, request).all(),
-    ).parked
+    if session is not None:
+        return _fetch_changes(ctx, request, session)
+    return _fetch_all(ctx, request)
 
 
 def refuse(request: FetchRequest, code: ErrorCode, message: str) -> FetchResponse:
@@ -94,151 +90,194 @@ def refuse(request: FetchRequest, code: ErrorCode, message: str) -> FetchRespons
             FetchableTopicResponse(
                 topic=topic.topic,
                 topic_id=topic.topic_id,
-                partitions=[_failure(asked.partition, code) for asked in topic.partitions],
+                partitions=[failure(asked.partition, code) for asked in topic.partitions],
             )
             for topic in request.topics
         ],
     )
 
 
-def _keep_last_of_each(request: FetchRequest) -> None:
-    """Of a partition that stands in the request twice, only the last wish, at the first's place."""
-    topics: dict[tuple[str, Uuid], FetchTopic] = {}
-    for topic in request.topics:
-        first = topics.setdefault((topic.topic, topic.topic_id), topic)
-        if first is not topic:
-            first.partitions += topic.partitions
-    if len(topics) < len(request.topics):
-        request.topics = list(topics.values())
-    for topic in request.topics:
-        if len(topic.partitions) > 1:
-            by_index = {asked.partition: asked for asked in topic.partitions}
-            topic.partitions = list(by_index.values())
-
-
 def release(response: FetchResponse) -> None:
     """Give back the slices of a response that is not sent."""
     for topic in response.responses:
         for partition in topic.partitions:
-            give_back = getattr(partition.records, "release", None)
-            if give_back is not None:
-                give_back()
+            release_records(partition)
 
 
-class _Read:
-    """One pass over the partitions of a fetch."""
+# A request that names all its partitions.
 
-    __slots__ = (
-        "budget",
-        "ctx",
-        "failed",
-        "is_follower",
-        "moved_leaders",
-        "partitions",
-        "request",
-        "size_bytes",
-    )
 
-    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
-        self.ctx = ctx
-        self.request = request
-        self.budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
-        self.failed = False
-        self.is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
-        self.size_bytes = 0
-        self.partitions: list[Partition] = []
-        self.moved_leaders: set[BrokerId] = set()
+def _fetch_all(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
+    _keep_last_of_each(request)
+    read = FetchReader(ctx, request)
+    response = _read_all(read, request)
+    if not read.partitions or not _has_to_wait(request, read):
+        return _begin_session(ctx, request, response)
+    # The slices of a wait are taken anew at its end, so that none is held while nothing is sent.
+    release(response)
 
-    def all(self) -> FetchResponse:
-        """Everything that may be given now, in the order asked."""
-        response = FetchResponse(
-            responses=[
-                FetchableTopicResponse(
-                    topic=topic.topic,
-                    topic_id=topic.topic_id,
-                    partitions=[self._one(topic, asked) for asked in topic.partitions],
-                )
-                for topic in self.request.topics
+    def answer() -> FetchResponse:
+        late = FetchReader(ctx, request, after_wait=read)
+        return _begin_session(ctx, request, _read_all(late, request))
+
+    return _wait(ctx, request, read, read.partitions, answer)
+
+
+def _read_all(read: FetchReader, request: FetchRequest) -> FetchResponse:
+    """Everything that may be given now, in the order asked."""
+    responses = [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[read.one(topic.topic, topic.topic_id, asked) for asked in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    if read.unknown:
+        responses = read.in_order(
+            [
+                (topic.topic, topic.topic_id, data)
+                for topic in responses
+                for data in topic.partitions
             ]
         )
-        if self.moved_leaders:
-            response.node_endpoints = [
-                NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
-                for node in nodes_of(self.ctx, self.moved_leaders)
-            ]
+    return read.response(responses)
+
+
+def _keep_last_of_each(request: FetchRequest) -> None:
+    """Of a partition that stands in the request twice, only the last wish, at the first's place."""
+    if len(request.topics) == 1 and len(request.topics[0].partitions) == 1:
+        return
+    wishes: dict[tuple[str, Uuid, int], FetchPartition] = {}
+    for topic in request.topics:
+        for asked in topic.partitions:
+            wishes[topic.topic, topic.topic_id, asked.partition] = asked
+    if len(wishes) == sum(len(topic.partitions) for topic in request.topics):
+        return
+    request.topics = []
+    for (name, topic_id, _), asked in wishes.items():
+        last = request.topics[-1] if request.topics else None
+        if last is None or last.topic != name or last.topic_id != topic_id:
+            last = FetchTopic(topic=name, topic_id=topic_id, partitions=[])
+            request.topics.append(last)
+        last.partitions.append(asked)
+
+
+def _begin_session(
+    ctx: RequestContext, request: FetchRequest, response: FetchResponse
+) -> FetchResponse:
+    """If the client wants one. Its partitions stand in the order of the response."""
+    if request.session_epoch != INITIAL_EPOCH:
+        return response
+    asked = {
+        (topic.topic, topic.topic_id, each.partition): each
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    told = [
+        (
+            topic.topic,
+            topic.topic_id,
+            asked[topic.topic, topic.topic_id, data.partition_index],
+            data,
+        )
+        for topic in response.responses
+        for data in topic.partitions
+    ]
+    services = ctx.services
+    response.session_id = services.fetch_sessions.create(
+        told,
+        candidate_id=int.from_bytes(services.entropy.token_bytes(4), "big") >> 1 or 1,
+        is_privileged=is_follower(request),
+        uses_topic_ids=ctx.version >= _FIRST_VERSION_WITH_TOPIC_IDS,
+        now=services.clock.now_ms(),
+    )
+    return response
+
+
+# A request of a session, which knows the partitions.
+
+
+def _fetch_changes(
+    ctx: RequestContext, request: FetchRequest, session: FetchSession
+) -> FetchResponse | Parked:
+    read = FetchReader(ctx, request)
+    changes = _Changes(session, read)
+    is_any_known = bool(read.partitions) or len(session.due) < len(session.partitions)
+    if not is_any_known or not _has_to_wait(request, read):
+        return changes.response()
+    changes.wait()
+
+    def answer() -> FetchResponse:
+        return _Changes(session, FetchReader(ctx, request, after_wait=read)).response()
+
+    return _wait(ctx, request, read, [session], answer)
+
+
+class _Changes:
+    """One pass over the partitions of a session that are due."""
+
+    __slots__ = ("_read", "_session", "_told", "_unsettled")
+
+    def __init__(self, session: FetchSession, read: FetchReader) -> None:
+        """Those that turn out to have nothing new are settled."""
+        self._session = session
+        self._read = read
+        self._told: list[tuple[SessionPartition, PartitionData]] = []
+        self._unsettled: list[tuple[SessionPartition, Partition]] = []
+        for held in session.in_turn():
+            data = read.one(held.topic, held.topic_id, held.asked)
+            partition = read.found
+            must_tell = held.must_tell(data)
+            if must_tell:
+                self._told.append((held, data))
+            if partition is not None:
+                held.topic = partition.topic
+                if must_tell or held.asked.fetch_offset < data.high_watermark:
+                    self._unsettled.append((held, partition))
+                else:
+                    held.settle(partition.fetches)
+
+    def response(self) -> FetchResponse:
+        """What is new."""
+        session, read = self._session, self._read
+        for held, data in self._told:
+            session.tell(held, data)
+        response = read.response(
+            read.in_order([(held.topic, held.topic_id, data) for held, data in self._told])
+        )
+        response.session_id = session.id
         return response
 
-    def _one(self, topic: FetchTopic, asked: FetchPartition) -> PartitionData:
-        replicas = self.ctx.services.replicas
-        try:
-            if topic.topic_id != ZERO_UUID:
-                partition = replicas.find_by_id(topic.topic_id, asked.partition)
-            else:
-                partition = replicas.find(topic.topic, asked.partition)
-            if self.is_follower:
-                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            diverging = None
-            if asked.last_fetched_epoch >= 0:
-                diverging = partition.divergence(
-                    Offset(asked.fetch_offset), LeaderEpoch(asked.last_fetched_epoch)
-                )
-            if diverging is not None:
-                return self._diverging(partition, asked.partition, diverging)
-            read = partition.read(
-                Offset(asked.fetch_offset),
-                claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
-                max_bytes=self.budget.limit(asked.partition_max_bytes),
-                first_batch_whole=self.budget.first_batch_whole,
-            )
-        except (KafkaError, OSError) as error:
-            return self._refusal(topic, asked.partition, code_for(error))
-        self.budget.took(read.size_bytes)
-        self.size_bytes += read.size_bytes
-        self.partitions.append(partition)
-        high_watermark = partition.leading.high_watermark
-        return PartitionData(
-            partition_index=asked.partition,
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark,
-            log_start_offset=partition.log.log_start_offset,
-            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED else None,
-            records=b"" if read.part is None else read.part,
-        )
-
-    def _diverging(self, partition: Partition, index: int, diverging: EpochEnd) -> PartitionData:
-        """Instead of records: where the client's log and this one part."""
-        self.failed = True
-        high_watermark = partition.leading.high_watermark
-        return PartitionData(
-            partition_index=index,
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark,
-            log_start_offset=partition.log.log_start_offset,
-            diverging_epoch=EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset),
-            aborted_transactions=None,
-            records=b"",
-        )
-
-    def _refusal(self, topic: FetchTopic, index: int, code: ErrorCode) -> PartitionData:
-        self.failed = True
-        data = _failure(index, code)
-        if self.ctx.version >= _FIRST_VERSION_WITH_LEADERS and code in _LEADER_ERRORS:
-            leader = leader_of(self.ctx.services.image, topic.topic, topic.topic_id, index)
-            if leader is not None:
-                self.moved_leaders.add(leader.leader)
-                data.current_leader = LeaderIdAndEpoch(
-                    leader_id=leader.leader, leader_epoch=leader.leader_epoch
-                )
-        return data
+    def wait(self) -> None:
+        """It is not enough yet: hear of all that comes. The slices are given back until then."""
+        for _, data in self._told:
+            release_records(data)
+        for held, partition in self._unsettled:
+            held.watch(partition.fetches)
 
 
-def _failure(index: int, code: ErrorCode) -> PartitionData:
-    """Kafka has no list of aborted transactions here for what its log refused, else an empty
-    one."""
-    return PartitionData(
-        partition_index=index,
-        error_code=code,
-        high_watermark=-1,
-        aborted_transactions=[] if code in _UNKNOWN else None,
-        records=b"",
-    )
+# Both.
+
+
+def _has_to_wait(request: FetchRequest, read: FetchReader) -> bool:
+    """Whether it is too little, if there is anything to wait for."""
+    return request.max_wait_ms > 0 and read.size_bytes < request.min_bytes and not read.failed
+
+
+def _wait(
+    ctx: RequestContext,
+    request: FetchRequest,
+    read: FetchReader,
+    at: Sequence[FetchedFrom],
+    answer: MakeAnswer,
+) -> Parked:
+    """Until what is missing has come `at` these, or time is up."""
+    clock = ctx.services.clock
+    return FetchWait(
+        clock,
+        TimestampMs(clock.now_ms() + request.max_wait_ms),
+        missing_bytes=request.min_bytes - read.size_bytes,
+        partitions=at,
+        answer=answer,
+    ).parked

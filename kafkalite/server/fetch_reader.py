@@ -1,0 +1,209 @@
+"""One pass over the partitions of a fetch: what each may give now, within the limits of the whole.
+
+Source: Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.readFromLog`. What the metadata
+does not know is set apart there: it ends no wait, and stands last in the answer.
+"""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.log.epochs import EpochEnd
+from kafkalite.protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from kafkalite.replica.fetch_plan import FetchBudget
+from kafkalite.server.addresses import leader_of, nodes_of
+from kafkalite.server.partition import Partition
+from kafkalite.server.request import RequestContext
+from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
+
+READ_COMMITTED = 1
+_FIRST_VERSION_WITH_LEADERS = 16
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+_LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+class FetchReader:
+    """Reads partition by partition, in the order that it is asked."""
+
+    __slots__ = (
+        "_after_wait",
+        "_budget",
+        "_ctx",
+        "_is_committed",
+        "_is_follower",
+        "_moved_leaders",
+        "failed",
+        "found",
+        "partitions",
+        "size_bytes",
+        "unknown",
+    )
+
+    def __init__(
+        self, ctx: RequestContext, request: FetchRequest, after_wait: FetchReader | None = None
+    ) -> None:
+        """`after_wait`: the pass upon which the request began to wait."""
+        self._ctx = ctx
+        self._budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
+        self._is_committed = request.isolation_level == READ_COMMITTED
+        self._is_follower = is_follower(request)
+        self._moved_leaders: set[BrokerId] = set()
+        self._after_wait = after_wait
+        self.failed = False
+        """Something is to be told at once."""
+        self.found: Partition | None = None
+        """The partition that was read last; None when that was refused, or has parted."""
+        self.partitions: list[Partition] = []
+        """All that were read."""
+        self.size_bytes = 0
+        self.unknown: dict[tuple[str | Uuid, int], None] = {}
+        """Partitions that the metadata does not know, by name or id of the topic, and index."""
+
+    def one(self, topic: str, topic_id: Uuid, asked: FetchPartition) -> PartitionData:
+        """The answer of one partition."""
+        replicas = self._ctx.services.replicas
+        self.found = None
+        try:
+            if topic_id != ZERO_UUID:
+                partition = replicas.find_by_id(topic_id, asked.partition)
+            else:
+                partition = replicas.find(topic, asked.partition)
+            if self._is_follower:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            if asked.last_fetched_epoch >= 0:
+                diverging = partition.divergence(
+                    Offset(asked.fetch_offset), LeaderEpoch(asked.last_fetched_epoch)
+                )
+                if diverging is not None:
+                    return self._diverging(partition, asked.partition, diverging)
+            read = partition.read(
+                Offset(asked.fetch_offset),
+                claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
+                max_bytes=self._budget.limit(asked.partition_max_bytes),
+                first_batch_whole=self._budget.first_batch_whole,
+            )
+        except (KafkaError, OSError) as error:
+            return self._refusal(topic, topic_id, asked.partition, code_for(error))
+        self._budget.took(read.size_bytes)
+        self.size_bytes += read.size_bytes
+        self.partitions.append(partition)
+        self.found = partition
+        high_watermark = partition.leading.high_watermark
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            aborted_transactions=[] if self._is_committed else None,
+            records=b"" if read.part is None else read.part,
+        )
+
+    def response(self, responses: list[FetchableTopicResponse]) -> FetchResponse:
+        """With the addresses of the leaders that the answers name."""
+        response = FetchResponse(responses=responses)
+        if self._moved_leaders:
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
+                for node in nodes_of(self._ctx, self._moved_leaders)
+            ]
+        return response
+
+    def in_order(
+        self, answers: list[tuple[str, Uuid, PartitionData]]
+    ) -> list[FetchableTopicResponse]:
+        """The answers (with the name and id of the topic), the unknown ones last; a topic stands
+        once for each row of its partitions."""
+        if self.unknown:
+            answers.sort(
+                key=lambda each: _key(each[0], each[1], each[2].partition_index) in self.unknown
+            )
+        responses: list[FetchableTopicResponse] = []
+        last_key: str | Uuid | None = None
+        for topic, topic_id, data in answers:
+            key = topic if topic_id == ZERO_UUID else topic_id
+            if key != last_key:
+                last_key = key
+                responses.append(
+                    FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[])
+                )
+            responses[-1].partitions.append(data)
+        return responses
+
+    def _diverging(self, partition: Partition, index: int, diverging: EpochEnd) -> PartitionData:
+        """Instead of records: where the client's log and this one part."""
+        self.failed = True
+        high_watermark = partition.leading.high_watermark
+        return PartitionData(
+            partition_index=index,
+            high_watermark=high_watermark,
+            last_stable_offset=high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            diverging_epoch=EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset),
+            aborted_transactions=None,
+            records=b"",
+        )
+
+    def _refusal(self, topic: str, topic_id: Uuid, index: int, code: ErrorCode) -> PartitionData:
+        if code in _UNKNOWN:
+            return self._unknown(topic, topic_id, index, code)
+        self.failed = True
+        data = failure(index, code)
+        if self._ctx.version >= _FIRST_VERSION_WITH_LEADERS and code in _LEADER_ERRORS:
+            leader = leader_of(self._ctx.services.image, topic, topic_id, index)
+            if leader is not None:
+                self._moved_leaders.add(leader.leader)
+                data.current_leader = LeaderIdAndEpoch(
+                    leader_id=leader.leader, leader_epoch=leader.leader_epoch
+                )
+        return data
+
+    def _unknown(self, topic: str, topic_id: Uuid, index: int, code: ErrorCode) -> PartitionData:
+        """Not known: never, no longer (the fetch has waited, or a session had found its name), or
+        another by now."""
+        key = _key(topic, topic_id, index)
+        if self._after_wait is not None and key not in self._after_wait.unknown:
+            return failure(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if topic and code is ErrorCode.UNKNOWN_TOPIC_ID:
+            if topic in self._ctx.services.image.topics:
+                self.failed = True
+                return failure(index, ErrorCode.INCONSISTENT_TOPIC_ID)
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self.unknown[key] = None
+        data = failure(index, code)
+        data.aborted_transactions = []
+        return data
+
+
+def _key(topic: str, topic_id: Uuid, index: int) -> tuple[str | Uuid, int]:
+    return (topic if topic_id == ZERO_UUID else topic_id, index)
+
+
+def is_follower(request: FetchRequest) -> bool:
+    """Whether a broker asks, not a consumer."""
+    return max(request.replica_id, request.replica_state.replica_id) >= 0
+
+
+def failure(index: int, code: ErrorCode) -> PartitionData:
+    """A partition that is refused, as its log's leader would."""
+    return PartitionData(
+        partition_index=index,
+        error_code=code,
+        high_watermark=-1,
+        aborted_transactions=None,
+        records=b"",
+    )
+
+
+def release_records(data: PartitionData) -> None:
+    """Give back the slice of an answer that is not sent."""
+    give_back = getattr(data.records, "release", None)
+    if give_back is not None:
+        give_back()
