@@ -71,6 +71,8 @@ class ConfigKey(NamedTuple):
     """Of a topic key: the broker keys behind it, the first that is set wins."""
     is_internal: bool = False
     """Taken, but not listed by DescribeConfigs."""
+    is_read_only: bool = False
+    """Of a broker key, where `described_keys.py` tells it: not to be altered while it runs."""
 
     def parse(self, text: str) -> Value:
         """The value of `text`; `KafkaError(INVALID_CONFIG)` in Kafka's words when it is none."""
@@ -90,6 +92,20 @@ class ConfigKey(NamedTuple):
     def parse_default(self) -> Value | None:
         """The value of the default; None when there is none."""
         return None if self.default is None else self.parse(self.default)
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether its value is shown to nobody."""
+        return self.type is ConfigType.PASSWORD
+
+    def show(self, text: str) -> str:
+        """`text` as DescribeConfigs shows it: parsed, and printed as Java prints it."""
+        value = self.parse(text)
+        if isinstance(value, tuple):
+            return ",".join(value)
+        if isinstance(value, bool):
+            return str(value).lower()
+        return value if isinstance(value, str) else _shown(value)
 
     def refuse(self, shown: object, why: str) -> NoReturn:
         """Raise the error that says `why` the value, printed as `shown`, is not taken."""

@@ -1,6 +1,7 @@
-"""The partitions of a topic that is made: by the client's assignment, or placed.
+"""New partitions of a topic: by the client's assignment, or placed.
 
-Source: Kafka's `ReplicationControlManager.createTopic` and `validateManualPartitionAssignment`.
+Source: Kafka's `ReplicationControlManager.createTopic`, `createPartitions` and
+`validateManualPartitionAssignment`.
 """
 
 from __future__ import annotations
@@ -43,17 +44,43 @@ def manual_partitions(
         index = assignment.partition
         if index in partitions:
             _refuse(f"Found multiple manual partition assignments for partition {index}")
-        _check_replicas(image, assignment.replicas, factor)
+        partitions[index] = _manual_partition(image, index, assignment.replicas, factor, active)
         factor = len(assignment.replicas)
-        if not any(id in active for id in assignment.replicas):
-            _refuse(
-                "All brokers specified in the manual partition assignment for partition"
-                f" {index} are fenced or in controlled shutdown."
-            )
-        partitions[index] = _new_partition(image, assignment.replicas, active)
     if any(index not in partitions for index in range(len(partitions))):
         _refuse("partitions should be a consecutive 0-based integer sequence")
     return [partitions[index] for index in range(len(partitions))]
+
+
+def added_partitions(
+    image: MetadataImage,
+    assignments: Sequence[tuple[BrokerId, ...]],
+    *,
+    first: int,
+    factor: int,
+) -> list[PartitionImage]:
+    """Partitions from index `first` on, as assigned, each with `factor` replicas.
+    `KafkaError(INVALID_REPLICA_ASSIGNMENT)` for an assignment that cannot be."""
+    active = active_ids(image)
+    return [
+        _manual_partition(image, index, replicas, factor, active)
+        for index, replicas in enumerate(assignments, first)
+    ]
+
+
+def _manual_partition(
+    image: MetadataImage,
+    index: int,
+    replicas: tuple[BrokerId, ...],
+    factor: int | None,
+    active: Collection[BrokerId],
+) -> PartitionImage:
+    _check_replicas(image, replicas, factor)
+    if not any(id in active for id in replicas):
+        _refuse(
+            "All brokers specified in the manual partition assignment for partition"
+            f" {index} are fenced or in controlled shutdown."
+        )
+    return _new_partition(image, replicas, active)
 
 
 def _check_replicas(image: MetadataImage, replicas: Sequence[BrokerId], factor: int | None) -> None:

@@ -1,19 +1,40 @@
-"""Settings of topics: validation on creation. Altering them comes with its APIs.
+"""Settings of topics: validation on creation, and altering them one by one or all at once.
 
-Source: Kafka's `ConfigurationControlManager` and `ControllerConfigurationValidator`.
+A resource is refused for the first thing wrong with it, in this order: values missing, keys given
+twice, what `other_configs.py` says of other kinds of resources, edits that do not fit their key,
+the topic's name, the settings that it would have, its existence. Each resource stands alone, but
+one that is named twice is refused each time, and an operation that there is not refuses them all.
+
+Source: Kafka's `ConfigAdminManager`, `ConfigurationControlManager` and
+`ControllerConfigurationValidator`; order and words were asked of the real broker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
+from kafkalite.config.definitions import TOPIC_KEYS
+from kafkalite.config.keys import ConfigType
 from kafkalite.config.views import validate_topic_config
+from kafkalite.controller.events import (
+    AlterConfigs,
+    ConfigEdit,
+    ConfigOperation,
+    ConfigsAltered,
+    ResourceAltered,
+    ResourceEdits,
+)
+from kafkalite.controller.other_configs import alter_other
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import ConfigResourceType
+from kafkalite.metadata.image import ConfigResourceType, MetadataImage
+from kafkalite.metadata.topic_names import validate_topic_name
 from kafkalite.protocol.messages.metadata_records import (
     ConfigRecord,
 )
+
+_OPERATIONS = frozenset(ConfigOperation)
 
 
 def new_topic_config(pairs: tuple[tuple[str, str | None], ...]) -> dict[str, str]:
@@ -34,11 +55,110 @@ def new_topic_config(pairs: tuple[tuple[str, str | None], ...]) -> dict[str, str
     return values
 
 
-def topic_config_records(topic: str, values: Mapping[str, str]) -> list[Change]:
-    """Records that set these on a topic."""
+def topic_config_records(topic: str, values: Mapping[str, str | None]) -> list[Change]:
+    """Records that set these on a topic; None takes a setting away."""
     return [
         ConfigRecord(
             resource_type=ConfigResourceType.TOPIC, resource_name=topic, name=key, value=value
         )
         for key, value in values.items()
     ]
+
+
+def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Change], ConfigsAltered]:
+    """Records of the settings that change, and an answer for each resource."""
+    given = Counter(each.resource for each in event.resources)
+    refused: dict[ResourceEdits, ResourceAltered] = {}
+    for each in event.resources:
+        try:
+            if given[each.resource] > 1:
+                _refuse("Each resource must appear at most once.")
+            _check_edits(each.edits)
+            if each.resource.type != ConfigResourceType.TOPIC:
+                alter_other(image, each, asked=event.asked, replaces_all=event.replaces_all)
+        except KafkaError as error:
+            refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
+    topics = [
+        each
+        for each in event.resources
+        if each not in refused and each.resource.type == ConfigResourceType.TOPIC
+    ]
+    records: list[Change] = []
+    for each in topics:
+        try:
+            if any(edit.operation not in _OPERATIONS for all in topics for edit in all.edits):
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            records += _alter_topic(image, each, replaces_all=event.replaces_all)
+        except KafkaError as error:
+            refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
+    answers = tuple(refused.get(each, ResourceAltered(each.resource)) for each in event.resources)
+    return [] if event.validate_only else records, ConfigsAltered(answers)
+
+
+def _check_edits(edits: Sequence[ConfigEdit]) -> None:
+    if len({edit.name for edit in edits}) < len(edits):
+        _refuse("Error due to duplicate config keys")
+    nulls = [
+        edit.name
+        for edit in edits
+        if edit.value is None and edit.operation != ConfigOperation.DELETE
+    ]
+    if nulls:
+        _refuse(f"Null value not supported for : {', '.join(nulls)}")
+
+
+def _alter_topic(
+    image: MetadataImage, wanted: ResourceEdits, *, replaces_all: bool
+) -> list[Change]:
+    topic = wanted.resource.name
+    before = image.topic_config(topic)
+    after = {} if replaces_all else dict(before)
+    for edit in wanted.edits:
+        value = _edited(edit, before.get(edit.name))
+        if value is None:
+            after.pop(edit.name, None)
+        else:
+            after[edit.name] = value
+    if not topic:
+        _refuse("Default topic resources are not allowed.")
+    validate_topic_name(topic)
+    validate_topic_config(after)
+    if topic not in image.topics:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist."
+        )
+    changes: dict[str, str | None] = {
+        name: value for name, value in after.items() if before.get(name) != value
+    }
+    changes.update(dict.fromkeys(name for name in before if name not in after))
+    return topic_config_records(topic, changes)
+
+
+def _edited(edit: ConfigEdit, before: str | None) -> str | None:
+    """What the setting becomes; None: it goes."""
+    if edit.operation == ConfigOperation.DELETE:
+        return None
+    assert edit.value is not None, "checked"
+    if edit.operation == ConfigOperation.SET:
+        return edit.value
+    operation = ConfigOperation(edit.operation)
+    key = TOPIC_KEYS.get(edit.name)
+    if key is None or key.type is not ConfigType.LIST:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Can't {operation.name} to key {edit.name} because its type is not LIST.",
+        )
+    # The text is taken apart as it was written: a blank after a comma is part of an item.
+    items = [
+        item for item in ((before if before is not None else key.default) or "").split(",") if item
+    ]
+    for item in edit.value.split(","):
+        if operation is ConfigOperation.SUBTRACT:
+            items = [kept for kept in items if kept != item]
+        elif item not in items:
+            items.append(item)
+    return ",".join(items)
+
+
+def _refuse(message: str) -> None:
+    raise KafkaError(ErrorCode.INVALID_REQUEST, message)

@@ -8,9 +8,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
+from kafkalite.controller.configs import alter_configs
 from kafkalite.controller.events import (
     AllocateProducerIds,
+    AlterConfigs,
     Body,
+    CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
@@ -19,6 +22,7 @@ from kafkalite.controller.events import (
     StartTerm,
 )
 from kafkalite.controller.features import bootstrap
+from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.topics import TopicDefaults, create_topics, delete_topics
@@ -55,6 +59,10 @@ class Controller:
                 records, body = create_topics(self._state, event, self._defaults)
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
+            case CreatePartitions():
+                records, body = create_partitions(self._state.image, event)
+            case AlterConfigs():
+                records, body = alter_configs(self._state.image, event)
             case AllocateProducerIds():
                 records, body = allocate(self._state.image, event)
             case RegisterBroker():

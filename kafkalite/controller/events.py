@@ -7,9 +7,11 @@ whoever makes the event, so that the same event gives the same decision.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from enum import IntEnum
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
+from kafkalite.metadata.image import ConfigResource
 from kafkalite.metadata.store import BrokerRegistration
 from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
 
@@ -60,6 +62,63 @@ class DeleteTopics(NamedTuple):
     topics: tuple[TopicToDelete, ...]
 
 
+class PartitionsToAdd(NamedTuple):
+    """A topic that is to have more partitions."""
+
+    name: str
+    total: int
+    """Of its partitions, old and new."""
+    assignments: tuple[tuple[BrokerId, ...], ...] | None = None
+    """Replicas of each new one; None: the controller places them."""
+
+
+class CreatePartitions(NamedTuple):
+    """Answered by `PartitionsCreated`."""
+
+    token: Hashable
+    topics: tuple[PartitionsToAdd, ...]
+    placement_seed: int
+    """64 random bits: where placement starts."""
+    validate_only: bool = False
+
+
+class ConfigOperation(IntEnum):
+    """The protocol's numbers for what to do with a setting (KIP-339)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigEdit(NamedTuple):
+    """One thing to do with one setting."""
+
+    name: str
+    operation: int
+    """A `ConfigOperation`, or a number that there is not."""
+    value: str | None
+
+
+class ResourceEdits(NamedTuple):
+    """What to do with the settings of one resource."""
+
+    resource: ConfigResource
+    edits: tuple[ConfigEdit, ...]
+
+
+class AlterConfigs(NamedTuple):
+    """Answered by `ConfigsAltered`."""
+
+    token: Hashable
+    resources: tuple[ResourceEdits, ...]
+    asked: BrokerId
+    """The broker that took the request: it may be asked about itself alone."""
+    replaces_all: bool = False
+    """What a resource has and the edits do not name goes (the older AlterConfigs)."""
+    validate_only: bool = False
+
+
 class AllocateProducerIds(NamedTuple):
     """Answered by `ProducerIdBlock`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
 
@@ -92,7 +151,16 @@ class StartTerm(NamedTuple):
     token: None = None
 
 
-Event = CreateTopics | DeleteTopics | AllocateProducerIds | RegisterBroker | LoseBroker | StartTerm
+Event = (
+    CreateTopics
+    | DeleteTopics
+    | CreatePartitions
+    | AlterConfigs
+    | AllocateProducerIds
+    | RegisterBroker
+    | LoseBroker
+    | StartTerm
+)
 
 
 class CreatedTopic(NamedTuple):
@@ -135,6 +203,34 @@ class TopicsDeleted(NamedTuple):
     topics: tuple[DeletedTopic, ...]
 
 
+class TopicGrown(NamedTuple):
+    """What became of one topic that was to have more partitions."""
+
+    name: str
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class PartitionsCreated(NamedTuple):
+    """In the order of the request, but names given twice come once, at the end."""
+
+    topics: tuple[TopicGrown, ...]
+
+
+class ResourceAltered(NamedTuple):
+    """What became of one resource whose settings were to change."""
+
+    resource: ConfigResource
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class ConfigsAltered(NamedTuple):
+    """In the order of the request."""
+
+    resources: tuple[ResourceAltered, ...]
+
+
 class ProducerIdBlock(NamedTuple):
     """Producer ids that one broker may hand out, and no other ever."""
 
@@ -148,4 +244,11 @@ class BrokerRegistered(NamedTuple):
     epoch: BrokerEpoch
 
 
-Body = TopicsCreated | TopicsDeleted | ProducerIdBlock | BrokerRegistered
+Body = (
+    TopicsCreated
+    | TopicsDeleted
+    | PartitionsCreated
+    | ConfigsAltered
+    | ProducerIdBlock
+    | BrokerRegistered
+)

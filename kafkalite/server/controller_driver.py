@@ -17,10 +17,14 @@ from typing import Any, assert_never, overload
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
     AllocateProducerIds,
+    AlterConfigs,
+    ConfigsAltered,
+    CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
     LoseBroker,
+    PartitionsCreated,
     ProducerIdBlock,
     RegisterBroker,
     StartTerm,
@@ -52,7 +56,9 @@ _log = logging.getLogger(__name__)
 RETRY_MS = 1_000
 """After a failed commit, before this broker runs for controller again."""
 
-ControllerRequest = CreateTopics | DeleteTopics | AllocateProducerIds
+ControllerRequest = (
+    CreateTopics | DeleteTopics | CreatePartitions | AlterConfigs | AllocateProducerIds
+)
 """Events that brokers ask for; the others come from the store."""
 
 
@@ -121,6 +127,14 @@ class ControllerDriver:
     @overload
     def submit(
         self, event: DeleteTopics, on_reply: Callable[[TopicsDeleted | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: CreatePartitions, on_reply: Callable[[PartitionsCreated | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: AlterConfigs, on_reply: Callable[[ConfigsAltered | KafkaError], None]
     ) -> None: ...
     @overload
     def submit(
