@@ -33,6 +33,7 @@ from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.dispatch import Dispatcher
+from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listener import ConnectionLimits, ServerListener
@@ -111,6 +112,7 @@ class Broker:
             self._controller = ControllerDriver(
                 clock, TopicDefaults(config.num_partitions, config.default_replication_factor)
             )
+            self._groups = GroupCoordinators(config, self._replicas, clock)
             self._session = store.open_session(config.node_id, self._controller.on_store_event)
             self._services = Services(
                 broker_id=config.node_id,
@@ -121,6 +123,7 @@ class Broker:
                 image=MetadataImage(),
                 replicas=self._replicas,
                 controller=self._controller,
+                groups=self._groups,
                 producer_ids=ProducerIds(self._ask_producer_ids),
                 fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
                 api_versions=_api_versions(),
@@ -140,6 +143,7 @@ class Broker:
     ) -> None:
         """Let answers leave, close every log, and put the clean stop on record."""
         self._replicas.wake_all()
+        self._groups.stop()
         until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
         for listener in self._listeners:
             await listener.stop(until_ms)
@@ -209,6 +213,7 @@ class Broker:
             # First, so that a fetch that the change wakes tells who leads now.
             self._services.image = image
             self._replicas.apply(image, delta)
+            self._groups.apply(image, delta)
 
         self._session.watch(folded)
         self._housekeeping.start()

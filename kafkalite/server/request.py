@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkalite.replica.fetch_session import FetchSessions
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
+    from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.replica_manager import ReplicaManager
 
@@ -41,6 +42,7 @@ class Services:
     """The newest metadata that this broker has folded; replaced, never changed."""
     replicas: ReplicaManager
     controller: ControllerDriver
+    groups: GroupCoordinators
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     api_versions: list[ApiVersion]

@@ -1,0 +1,258 @@
+"""Runs the group coordinator of one partition of `__consumer_offsets`, while this broker leads it.
+
+    loading    the log is replayed into a fresh core, a slice a turn of the loop
+    active     events are decided; their records are appended to the partition as one batch
+    closed     another broker leads, or the topic is gone: who waits is told NOT_COORDINATOR
+
+An append that fails throws the core away, for what it would have become is lost, and loads a new
+one from the log. So does a log that cannot be read, after a pause.
+
+Source: Kafka's `CoordinatorRuntime`, `CoordinatorLoaderImpl` and `CoordinatorPartitionWriter`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kafkalite.coordinator.groups.classic.events import Event, Loaded, TopicsDeleted
+from kafkalite.coordinator.groups.classic.records import (
+    Record,
+    TransactionEnded,
+    decode_record,
+    encode_record,
+)
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.core import Send
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
+from kafkalite.log.files import Part
+from kafkalite.log.validation import AppendOrigin
+from kafkalite.ports.clock import Clock, Timer
+from kafkalite.protocol.records import record as log_record
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
+from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.control import read_end_transaction_marker
+from kafkalite.protocol.records.record import build_batch, read_records
+from kafkalite.server.core_driver import CoreDriver, OnReply
+from kafkalite.server.partition import Partition
+from kafkalite.types import NO_PRODUCER_ID, Offset
+
+_log = logging.getLogger(__name__)
+
+SLICE_BYTES = 1 << 17
+"""Replayed in one turn of the loop: some milliseconds' worth."""
+RETRY_MS = 1_000
+"""After a log that could not be read, before it is tried again."""
+ACKS_LEADER = 1
+"""Records are appended without a look at `min.insync.replicas`; replies wait for the high
+watermark."""
+
+_LOADING = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+_NOT_HERE = KafkaError(ErrorCode.NOT_COORDINATOR)
+_TOLD_AS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""What a refused append means to those who asked the coordinator (Kafka's
+`handleOperationException`)."""
+
+
+class CoordinatorSettings(NamedTuple):
+    """What every coordinator of a broker is made with."""
+
+    new_core: Callable[[], GroupCoordinator]
+    compression: Compression = Compression.NONE
+    """`offsets.topic.compression.codec`."""
+    load_bytes: int = SLICE_BYTES
+    """Read in one turn of the loop, at most (`offsets.load.buffer.size`)."""
+
+
+class _PartitionJournal:
+    """The partition as a journal."""
+
+    def __init__(self, partition: Partition, clock: Clock, compression: Compression) -> None:
+        self._partition = partition
+        self._clock = clock
+        self._compression = compression
+
+    def append(
+        self, records: tuple[Record, ...], on_appended: Callable[[Offset | KafkaError], None]
+    ) -> None:
+        """See `Journal`. Done before it returns."""
+        now = self._clock.now_ms()
+        batch = build_batch(
+            [
+                log_record.Record(encoded.key, encoded.value, timestamp=now)
+                for encoded in map(encode_record, records)
+            ],
+            compression=self._compression,
+        )
+        try:
+            appended = self._partition.append(
+                memoryview(batch), ACKS_LEADER, now, AppendOrigin.COORDINATOR
+            )
+        except KafkaError as error:
+            on_appended(KafkaError(_TOLD_AS.get(error.code, error.code), error.message))
+        except OSError as error:
+            on_appended(KafkaError(ErrorCode.NOT_COORDINATOR, str(error)))
+        else:
+            on_appended(Offset(appended.last_offset + 1))
+
+
+class CoordinatorDriver:
+    """The coordinator of one partition that this broker leads, from `load` to `close`."""
+
+    def __init__(self, partition: Partition, clock: Clock, settings: CoordinatorSettings) -> None:
+        self.partition = partition
+        self._clock = clock
+        self._settings = settings
+        self._driver: CoreDriver[Event, Record] | None = None
+        self._early: list[TopicsDeleted] = []
+        """What was told while the log is read."""
+        self._turn: Timer | None = None
+        self._closed = False
+
+    @property
+    def active(self) -> bool:
+        """Whether events are decided."""
+        return self._driver is not None
+
+    def submit(self, event: Event, on_reply: OnReply) -> None:
+        """Have the core decide on `event`, which has a token. `on_reply` is called once, before
+        this returns or later, with the body or a `KafkaError`."""
+        if self._driver is not None:
+            self._driver.submit(event, on_reply)
+        else:
+            on_reply(_NOT_HERE if self._closed else _LOADING)
+
+    def tell(self, event: TopicsDeleted) -> None:
+        """Something that nobody waits for; not lost while the log is read."""
+        if self._driver is not None:
+            self._driver.submit(event)
+        elif not self._closed:
+            self._early.append(event)
+
+    def load(self) -> None:
+        """Replay the log: at once when it is short, else over some turns of the loop."""
+        self._load_from(self._settings.new_core(), self.partition.log.log_start_offset)
+
+    def close(self) -> None:
+        """This broker coordinates these groups no more."""
+        self._closed = True
+        self.partition.on_committed = None
+        if self._turn is not None:
+            self._turn.cancel()
+        driver, self._driver = self._driver, None
+        if driver is not None:
+            driver.close(_NOT_HERE)
+
+    def _load_from(self, core: GroupCoordinator, offset: Offset) -> None:
+        end = self.partition.log.end_offset
+        try:
+            if offset < end:
+                offset = self._replay_slice(core, offset)
+        except (KafkaError, CorruptRecordError, OSError):
+            _log.exception("%s-%d cannot be read", self.partition.topic, self.partition.index)
+            self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
+            return
+        if offset < end:
+            self._again_at(self._clock.now_ms(), lambda: self._load_from(core, offset))
+        else:
+            self._loaded(core, end)
+
+    def _again_at(self, at_ms: int, callback: Callable[[], None]) -> None:
+        self._turn = self._clock.call_at(at_ms, callback)
+
+    def _replay_slice(self, core: GroupCoordinator, offset: Offset) -> Offset:
+        """Apply some batches from `offset` on; the offset after them."""
+        log = self.partition.log
+        read = log.read(
+            offset,
+            max_bytes=self._settings.load_bytes,
+            max_offset=log.end_offset,
+            first_batch_whole=True,
+        )
+        if read.part is None:
+            raise CorruptRecordError(f"nothing can be read at offset {offset}")
+        buffer = _bytes_of(read.part)
+        position = 0
+        while len(buffer) - position >= HEADER_SIZE:
+            header = read_header(buffer, position)
+            if len(buffer) - position < header.size_bytes:
+                break  # Cut short; the next slice begins with it.
+            if header.last_offset >= offset:
+                _apply_batch(core, buffer, position, header)
+            offset = max(offset, header.next_offset)
+            position += header.size_bytes
+        return offset
+
+    def _loaded(self, core: GroupCoordinator, end: Offset) -> None:
+        partition = self.partition
+        self._turn = None
+        driver = CoreDriver[Event, Record](
+            core,
+            _PartitionJournal(partition, self._clock, self._settings.compression),
+            self._clock,
+            applied=end,
+            committed=partition.leading.high_watermark,
+            on_sends=_no_sends,
+            on_failed=self._failed,
+            overload=ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        )
+        self._driver = driver
+        partition.on_committed = driver.committed
+        driver.submit(Loaded())
+        early, self._early = self._early, []
+        for event in early:
+            self.tell(event)
+
+    def _failed(self, error: KafkaError) -> None:
+        """The log took nothing: what the core decided is void."""
+        partition = self.partition
+        _log.warning(
+            "The groups of %s-%d are loaded anew: %s", partition.topic, partition.index, error
+        )
+        self._driver = None
+        partition.on_committed = None
+        if not self._closed:
+            self._again_at(self._clock.now_ms(), self.load)
+
+
+def _bytes_of(part: Part) -> memoryview:
+    """A copy of what was read."""
+    if isinstance(part, bytes | bytearray | memoryview):
+        return memoryview(part)
+    try:
+        return memoryview(part.read(0, len(part)))
+    finally:
+        part.release()
+
+
+def _apply_batch(
+    core: GroupCoordinator, buffer: memoryview, position: int, header: BatchHeader
+) -> None:
+    """Records that are none of ours, such as those of a later release, are passed by, as Kafka
+    does."""
+    for record in read_records(buffer, position, header):
+        if header.is_control:
+            marker = read_end_transaction_marker(record)
+            if marker is not None:
+                core.apply(TransactionEnded(header.producer_id, committed=marker.is_commit))
+            continue
+        try:
+            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+            decoded = decode_record(record.key or b"", record.value, producer_id)
+        except ProtocolError as error:
+            _log.warning("A record of offset %d is passed by: %s", record.offset, error)
+        else:
+            core.apply(decoded)
+
+
+def _no_sends(sends: tuple[Send, ...]) -> None:
+    raise AssertionError(f"a group coordinator sends nothing: {sends}")

@@ -1,0 +1,94 @@
+"""How the handlers of group APIs ask the coordinators, and wait for them.
+
+Most answers are there at once, and are given at once; the others are parked: a JoinGroup until its
+group is ready, anything until what it shows is committed. A client that hangs up meanwhile is
+answered no more; as a member of its group it stays until its session ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.schema import Response
+from kafkalite.server.group_coordinators import GroupRequest
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.types import TimestampMs
+
+B = TypeVar("B")
+"""The body that answers the event."""
+R = TypeVar("R", bound=Response)
+
+FOREVER_MS: Final = 1 << 40
+"""The deadline of what waits for its group: the group's own timers end it long before."""
+COMMIT_TIMEOUT_MS: Final = 30_000
+"""Kafka's default `request.timeout.ms`, after which no client waits any more."""
+
+
+class Question(NamedTuple, Generic[B]):
+    """Something to ask the coordinator of a group."""
+
+    group_id: str
+    event: GroupRequest
+    body: type[B]
+    """What answers `event`."""
+
+
+def ask_group(
+    ctx: RequestContext,
+    question: Question[B],
+    answer: Callable[[B], R],
+    *,
+    timeout_ms: int = COMMIT_TIMEOUT_MS,
+) -> R | Parked:
+    """The answer that `answer` makes of the body. A `KafkaError` in its place is raised, so that
+    the API refuses the request with it."""
+
+    def answered(replies: list[B | KafkaError]) -> R:
+        (reply,) = replies
+        if isinstance(reply, KafkaError):
+            raise reply
+        return answer(reply)
+
+    return ask_groups(ctx, [question], answered, timeout_ms=timeout_ms)
+
+
+def ask_groups(
+    ctx: RequestContext,
+    questions: Sequence[Question[B]],
+    answer: Callable[[list[B | KafkaError]], R],
+    *,
+    timeout_ms: int = COMMIT_TIMEOUT_MS,
+) -> R | Parked:
+    """The answer that `answer` makes of all replies, in the order of the questions. What is not
+    there in time is a REQUEST_TIMED_OUT."""
+    replies: list[B | KafkaError] = [KafkaError(ErrorCode.REQUEST_TIMED_OUT)] * len(questions)
+    missing = len(questions)
+    parked: Parked | None = None
+
+    def on_reply(at: int, reply: object) -> None:
+        nonlocal missing
+        assert isinstance(reply, questions[at].body | KafkaError), reply
+        replies[at] = reply
+        missing -= 1
+        if not missing and parked is not None:
+            parked.complete(lambda: answer(replies))
+
+    groups = ctx.services.groups
+    for at, question in enumerate(questions):
+        groups.ask(question.group_id, question.event, partial(on_reply, at))
+    if not missing:
+        return answer(replies)
+    clock = ctx.services.clock
+    deadline_ms = TimestampMs(clock.now_ms() + timeout_ms)
+    parked = Parked(clock, deadline_ms, lambda: answer(replies))
+    return parked
+
+
+def client_host(ctx: RequestContext) -> str:
+    """The client's address as Kafka shows it: `/127.0.0.1`."""
+    host = ctx.connection.peer.host
+    return "/" + host.removeprefix("::ffff:")
