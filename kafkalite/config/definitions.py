@@ -541,6 +541,8 @@ _BROKER_KEYS = (
         INT,
         "0",
         "The number of the codec of the batches in __consumer_offsets; 0: none.",
+        minimum=0,
+        maximum=4,
     ),
     ConfigKey(
         "offsets.topic.num.partitions", INT, "50", "Partitions of __consumer_offsets.", minimum=1
