@@ -41,8 +41,13 @@ class Client:
     async def connect(cls, network: Network, address: Address, client_id: str = "test") -> Self:
         """A client that is connected; the `OSError` of the network when it cannot be."""
         client = cls(client_id)
-        network.dial(address.host, address.port, client)
-        await client._opened
+        dialing = network.dial(address.host, address.port, client)
+        try:
+            await client._opened
+        except asyncio.CancelledError:
+            dialing.cancel()
+            client.close()
+            raise
         return client
 
     async def ask(self, request: Request, version: int, response: type[R]) -> R:
@@ -120,7 +125,10 @@ class Client:
     def opened(self, link: Link) -> None:
         """See `Connection`."""
         self._link = link
-        self._opened.set_result(None)
+        if self._opened.done():  # Whoever wanted to connect has given up.
+            link.close()
+        else:
+            self._opened.set_result(None)
 
     def space(self) -> memoryview:
         """See `Connection`."""

@@ -1,0 +1,252 @@
+"""Those who read without a group: consumers that wander over a partition they were assigned, and
+the inspector, who reads everything while nobody writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kafkalite.protocol.messages.fetch import FetchResponse, PartitionData
+from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafkalite.protocol.records.batch import iter_headers
+from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.observations import (
+    HighWatermarkSeen,
+    PartitionAsked,
+    PartitionInspected,
+    PowerLost,
+    RecordsFetched,
+    TopicSeen,
+)
+from kafkalite.types import TopicPartition, Uuid
+from tests.server.requests import MIB, fetch, list_offsets, raw
+from tests.simulation.world import BACKOFF_MS, Talker, World
+
+FETCH, LIST_OFFSETS, METADATA, CREATE_TOPICS = 12, 6, 12, 7
+LATEST, EARLIEST = -1, -2
+AGAIN = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+}
+
+
+class Reader:
+    """Asks for records and offsets of one partition, and tells what it saw."""
+
+    def __init__(self, world: World, talker: Talker, partition: TopicPartition) -> None:
+        self._world = world
+        self._talker = talker
+        self.partition = partition
+        self._losses_seen = 0
+
+    async def fetch(
+        self, offset: int, *, max_wait_ms: int = 0, min_bytes: int = 1, max_bytes: int = MIB
+    ) -> RecordsFetched | None:
+        """What is there from `offset` on. None: nothing is known, ask again; or the offset is gone
+        after a loss of power, and the reader begins at 0."""
+        topic, index = self.partition.topic, self.partition.partition
+        request = fetch(
+            topic,
+            {index: offset},
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            partition_max_bytes=max_bytes,
+        )
+        token = self._world.token()
+        losses = self._world.power_losses
+        self._world.tell(PartitionAsked(token, self.partition))
+        answer = await self._talker.ask(request, FETCH, FetchResponse)
+        if answer is None or self._world.power_losses != losses:
+            return None
+        data = answer.responses[0].partitions[0]
+        if not await self._is_good(data):
+            return None
+        self._world.tell(HighWatermarkSeen(token, self.partition, data.high_watermark))
+        seen = RecordsFetched(self.partition, offset, data.high_watermark, raw(data))
+        self._world.tell(seen)
+        return seen
+
+    async def _is_good(self, data: PartitionData) -> bool:
+        code = ErrorCode(data.error_code)
+        if code is ErrorCode.NONE:
+            return True
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and self._world.power_losses > self._losses_seen:
+            self._losses_seen = self._world.power_losses
+            raise OffsetGoneError
+        if code not in AGAIN:
+            raise ViolationError(f"Fetch from {self.partition} gave {code.name}")
+        await self._world.sleep(BACKOFF_MS)
+        return False
+
+    async def offset(self, timestamp: int, *, is_told: bool = True) -> int | None:
+        """The earliest or latest offset."""
+        topic, index = self.partition.topic, self.partition.partition
+        token = self._world.token()
+        losses = self._world.power_losses
+        if is_told:
+            self._world.tell(PartitionAsked(token, self.partition))
+        answer = await self._talker.ask(
+            list_offsets(topic, (index, timestamp)), LIST_OFFSETS, ListOffsetsResponse
+        )
+        if answer is None or self._world.power_losses != losses:
+            return None
+        data = answer.topics[0].partitions[0]
+        if data.error_code in AGAIN:
+            await self._world.sleep(BACKOFF_MS)
+            return None
+        if data.error_code:
+            raise ViolationError(f"ListOffsets of {self.partition} gave {data.error_code}")
+        if is_told and timestamp == LATEST:
+            self._world.tell(HighWatermarkSeen(token, self.partition, data.offset))
+        return data.offset
+
+
+class OffsetGoneError(Exception):
+    """Where the reader was, the log has ended since."""
+
+
+class Consumer:
+    """Reads on, reads again, and looks how far it could."""
+
+    def __init__(self, world: World, name: str, partition: TopicPartition) -> None:
+        self._world = world
+        self._dice = world.dice(name)
+        self._talker = Talker(world, name)
+        self._reader = Reader(world, self._talker, partition)
+        self._position = 0
+        world.nodes.add(name)
+
+    async def run(self) -> None:
+        dice = self._dice
+        while not self._world.is_ending:
+            if dice.chance(0.1):
+                self._position = dice.between(0, self._position)
+            elif dice.chance(0.1):
+                await self._reader.offset(LATEST)
+            try:
+                seen = await self._reader.fetch(
+                    self._position,
+                    max_wait_ms=dice.one_of([0, 100, 1_000]),
+                    min_bytes=dice.one_of([1, 1, 500]),
+                    max_bytes=dice.one_of([50, 300, MIB]),
+                )
+            except OffsetGoneError:
+                self._position, seen = 0, None
+            if seen is not None:
+                for _, header in iter_headers(seen.data):
+                    self._position = header.next_offset
+            await self._world.sleep(dice.between(0, 300))
+        self._talker.hang_up()
+
+
+@dataclass
+class Inspection:
+    """What there is."""
+
+    topics: dict[str, Uuid] = field(default_factory=dict)
+    partitions: list[PartitionInspected] = field(default_factory=list)
+
+
+class Inspector:
+    """Sees to topics, and reads everything. No fault but those of the weather come to it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._talker = Talker(world, "inspector")
+
+    async def see_topics(self) -> dict[str, Uuid]:
+        """Of the world's topics, those that are there."""
+        names = [MetadataRequestTopic(name=name) for name in self._world.topics]
+        request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
+        while (answer := await self._talker.ask(request, METADATA, MetadataResponse)) is None:
+            pass
+        return {str(topic.name): topic.topic_id for topic in answer.topics if not topic.error_code}
+
+    async def make_topics(self) -> None:
+        """Those that there should be and are not."""
+        while True:
+            there = await self.see_topics()
+            missing = [name for name in self._world.topics if name not in there]
+            for name, topic_id in there.items():
+                self._world.tell(TopicSeen(name, topic_id))
+            if not missing:
+                return
+            request = CreateTopicsRequest(
+                topics=[
+                    CreatableTopic(
+                        name=name,
+                        num_partitions=self._world.topics[name],
+                        replication_factor=1,
+                        configs=[CreatableTopicConfig(name="segment.ms", value="3000")],
+                    )
+                    for name in missing
+                ],
+                timeout_ms=1_000,
+            )
+            answer = await self._talker.ask(request, CREATE_TOPICS, CreateTopicsResponse)
+            for topic in answer.topics if answer else ():
+                if topic.error_code == ErrorCode.NONE:
+                    self._world.tell(TopicSeen(topic.name, topic.topic_id))
+            await self._world.sleep(BACKOFF_MS)
+
+    async def after_power_loss(self) -> None:
+        """Tell what is left, and make again what is gone."""
+        topics = await self.see_topics()
+        ends: dict[TopicPartition, int] = {}
+        for partition in self._partitions(topics):
+            reader = Reader(self._world, self._talker, partition)
+            ends[partition] = await self._offset(reader, LATEST, is_told=False)
+        self._world.tell(PowerLost(ends, topics))
+        await self.inspect()
+        await self.make_topics()
+
+    async def inspect(self) -> None:
+        """Read everything."""
+        topics = await self.see_topics()
+        for name in self._world.topics:
+            self._world.tell(TopicSeen(name, topics.get(name)))
+        for partition in self._partitions(topics):
+            await self._inspect(partition)
+
+    def _partitions(self, topics: dict[str, Uuid]) -> list[TopicPartition]:
+        return [
+            TopicPartition(name, index)
+            for name in topics
+            for index in range(self._world.topics[name])
+        ]
+
+    async def _offset(self, reader: Reader, timestamp: int, *, is_told: bool = True) -> int:
+        while (offset := await reader.offset(timestamp, is_told=is_told)) is None:
+            pass
+        return offset
+
+    async def _inspect(self, partition: TopicPartition) -> None:
+        reader = Reader(self._world, self._talker, partition)
+        start = await self._offset(reader, EARLIEST)
+        end = await self._offset(reader, LATEST)
+        records: dict[int, bytes] = {}
+        position = start
+        while position < end:
+            seen = await reader.fetch(position)
+            if seen is None:
+                continue
+            before = position
+            for _, header in iter_headers(seen.data):
+                position = header.next_offset
+            if position == before:
+                raise ViolationError(f"{partition} ends at {end} and gives nothing at {position}")
+            records |= {o: value for o, value in values_in(seen.data).items() if o >= start}
+        self._world.tell(PartitionInspected(partition, start, end, records))

@@ -1,0 +1,150 @@
+"""The broker's machine: a disk that stays, and one process after the other that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.server.broker import Broker, Ports
+from kafkalite.testing.checkers import ViolationError
+from kafkalite.testing.faults import ProcessClock, ProcessFiles
+from kafkalite.testing.observations import Stopped
+from tests.simulation.world import BROKER, World
+
+SETTINGS = {
+    "listeners": f"PLAINTEXT://localhost:{BROKER.port}",
+    "offsets.topic.num.partitions": "3",
+    "log.index.interval.bytes": "100",
+}
+
+
+class _Process:
+    """One life of the broker, in a task of its own: a broker that has died is never left, it only
+    stirs no more."""
+
+    def __init__(self, world: World, disk: MemoryFiles, settings: Mapping[str, str]) -> None:
+        loop = asyncio.get_running_loop()
+        simulation = world.simulation
+        self._network = simulation.network
+        self.clock = ProcessClock(simulation.clock)
+        self.files = ProcessFiles(disk, simulation.entropy, on_death=self._died)
+        ports = Ports(
+            self.clock,
+            simulation.entropy,
+            simulation.network.node(BROKER.host),
+            self.files,
+            simulation.workers,
+        )
+        self.broker = Broker(BrokerConfig.of(settings), ports, location="memory", checks_views=True)
+        self._stopping: asyncio.Future[None] = loop.create_future()
+        self.started: asyncio.Future[bool] = loop.create_future()
+        """Whether it did."""
+        self.ended: asyncio.Future[bool] = loop.create_future()
+        """Whether it stopped cleanly."""
+        self._host = loop.create_task(self._live())
+        self._host.add_done_callback(self._over)
+
+    @property
+    def is_running(self) -> bool:
+        return self.started.done() and not self.ended.done()
+
+    async def _live(self) -> bool:
+        try:
+            await self.broker.__aenter__()
+        except OSError:
+            self._settle(has_started=False, is_clean=False)
+            return False
+        if not self.started.done():
+            self.started.set_result(True)
+        await self._stopping
+        await self.broker.__aexit__(None, None, None)
+        return True
+
+    def _over(self, host: asyncio.Task[bool]) -> None:
+        if self.ended.done() or host.cancelled():
+            return
+        error = host.exception()
+        if error is None or isinstance(error, OSError):
+            self._settle(has_started=False, is_clean=error is None)
+        else:
+            for future in (self.started, self.ended):
+                if not future.done():
+                    future.set_exception(error)
+
+    def _settle(self, *, has_started: bool, is_clean: bool) -> None:
+        if not self.started.done():
+            self.started.set_result(has_started)
+        if not self.ended.done():
+            self.ended.set_result(is_clean)
+
+    def stop(self) -> None:
+        """Ask it to."""
+        if not self._stopping.done():
+            self._stopping.set_result(None)
+
+    def kill(self) -> None:
+        if not self.files.is_dead:
+            self.files.die()
+            self._died()
+
+    def _died(self) -> None:
+        self.clock.die()
+        self._network.crash(BROKER.host)
+        self._settle(has_started=False, is_clean=False)
+
+
+class Machine:
+    """Starts, stops and breaks the broker."""
+
+    def __init__(self, world: World, settings: Mapping[str, str] = SETTINGS) -> None:
+        self._world = world
+        self._settings = settings
+        self._dice = world.dice("machine")
+        self._lives: list[_Process] = []
+        self.disk = MemoryFiles()
+
+    @property
+    def process(self) -> _Process:
+        return self._lives[-1]
+
+    async def start(self) -> None:
+        """Return once it runs; one that dies at once is started again."""
+        while not (self._lives and self.process.is_running):
+            self._lives.append(_Process(self._world, self.disk, self._settings))
+            self._world.say(f"life {len(self._lives)}")
+            if not await self.process.started:
+                await self._world.sleep(500)
+
+    async def stop(self) -> None:
+        """End it in good order, if nothing comes between."""
+        self.process.stop()
+        clock = self._world.clock
+        try:
+            is_clean = await clock.wait(asyncio.shield(self.process.ended), clock.now_ms() + 60_000)
+        except TimeoutError as error:
+            raise ViolationError("the broker does not stop") from error
+        if is_clean:
+            self._world.tell(Stopped())
+        else:
+            self.process.kill()
+        self._world.say("stopped" if is_clean else "died while it stopped")
+
+    def kill(self) -> None:
+        """As SIGKILL does: what was written is there."""
+        self.process.kill()
+        self._world.say("killed")
+
+    def lose_power(self) -> None:
+        """What was not synced is gone, or some of it, or none."""
+        self.process.kill()
+        mood = self._dice.one_of(["nothing", "something", "everything"])
+
+        def kept(path: str, unsynced: int) -> int:
+            if mood == "something":
+                return self._dice.between(0, unsynced)
+            return unsynced if mood == "everything" else 0
+
+        self.disk.crash(kept)
+        self._world.say(f"lost power: {mood} unsynced is left")

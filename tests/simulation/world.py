@@ -1,0 +1,153 @@
+"""What everybody in a simulation shares: time, network, dice, judges, and what is known to all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+from kafkalite.errors import ProtocolError
+from kafkalite.ports.entropy import Entropy, SeededEntropy
+from kafkalite.ports.network import Address
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.testing.checkers import (
+    AcknowledgedRecordsSurvive,
+    Checker,
+    EachRecordInOrder,
+    HighWatermarkNeverFalls,
+    OffsetsHaveNoHoles,
+    ProducerIdsAreUnique,
+    ReadsAreStable,
+    TopicsStay,
+    ViolationError,
+)
+from kafkalite.testing.client import Client
+from kafkalite.testing.group_checkers import (
+    CommitsAreKept,
+    EachPartitionHasOneOwner,
+    OldGenerationsAreRefused,
+)
+from kafkalite.testing.observations import Observation, PowerLost
+from kafkalite.testing.simulation import Simulation
+
+R = TypeVar("R", bound=Response)
+T = TypeVar("T")
+
+BROKER = Address("broker", 9092)
+REQUEST_TIMEOUT_MS = 5_000
+BACKOFF_MS = 100
+
+
+class Dice:
+    """Choices of one actor, which do not depend on how often others throw."""
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    def between(self, least: int, most: int) -> int:
+        """Both inclusive."""
+        return least + int(self._entropy.random() * (most - least + 1))
+
+    def chance(self, probability: float) -> bool:
+        return self._entropy.random() < probability
+
+    def one_of(self, choices: Sequence[T]) -> T:
+        return choices[self.between(0, len(choices) - 1)]
+
+
+class World:
+    """One run."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.clock = simulation.clock
+        self.checkers: list[Checker] = [
+            AcknowledgedRecordsSurvive(),
+            EachRecordInOrder(),
+            HighWatermarkNeverFalls(),
+            OffsetsHaveNoHoles(),
+            ReadsAreStable(),
+            ProducerIdsAreUnique(),
+            TopicsStay(),
+            EachPartitionHasOneOwner(),
+            OldGenerationsAreRefused(),
+            CommitsAreKept(),
+        ]
+        self.nodes: set[str] = set()
+        """Of all clients but the inspector."""
+        self.topics: dict[str, int] = {}
+        """Name and number of partitions of those that there should be."""
+        self.is_ending = False
+        """Nothing bad happens any more: clients finish what they have begun, and end."""
+        self.power_losses = 0
+        self._tokens = 0
+
+    def dice(self, actor: str) -> Dice:
+        """The same for the same seed and actor."""
+        digest = hashlib.sha256(f"{self.simulation.seed} {actor}".encode()).digest()
+        return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
+
+    def token(self) -> int:
+        """A name for a question."""
+        self._tokens += 1
+        return self._tokens
+
+    def tell(self, seen: Observation) -> None:
+        """Have everyone judge what was seen."""
+        if isinstance(seen, PowerLost):
+            self.power_losses += 1
+        for checker in self.checkers:
+            checker.see(seen)
+
+    def say(self, text: str) -> None:
+        self.simulation.trace.add(text)
+
+    async def sleep(self, ms: int) -> None:
+        await self.simulation.sleep(ms)
+
+
+class Talker:
+    """How a client asks: it connects where it has to, waits so long and no longer, and hangs up on
+    trouble, as real ones do."""
+
+    def __init__(self, world: World, name: str, *, timeout_ms: int = REQUEST_TIMEOUT_MS) -> None:
+        self._world = world
+        self._name = name
+        self._node = world.simulation.network.node(name)
+        self._client: Client | None = None
+        self._timeout_ms = timeout_ms
+
+    async def client(self) -> Client | None:
+        """A connection; None when there is none to be had now."""
+        if self._client is None:
+            clock = self._world.clock
+            connecting = Client.connect(self._node, BROKER, self._name)
+            try:
+                self._client = await clock.wait(connecting, clock.now_ms() + self._timeout_ms)
+            except (OSError, TimeoutError):
+                await self._world.sleep(BACKOFF_MS)
+                return None
+        return self._client
+
+    async def ask(
+        self, request: Request, version: int, response: type[R], *, timeout_ms: int | None = None
+    ) -> R | None:
+        """The answer; None when nobody knows what became of the request."""
+        client = await self.client()
+        if client is None:
+            return None
+        clock = self._world.clock
+        until_ms = clock.now_ms() + (timeout_ms or self._timeout_ms)
+        try:
+            return await clock.wait(client.send(request, version, response), until_ms)
+        except ProtocolError as error:
+            raise ViolationError(f"an answer that cannot be read: {error}") from error
+        except (OSError, TimeoutError):
+            self.hang_up()
+            await self._world.sleep(BACKOFF_MS)
+            return None
+
+    def hang_up(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
