@@ -34,7 +34,7 @@ from kafkalite.log.checkpoints import (
     read_topic_id,
     write_offsets,
 )
-from kafkalite.log.files import Files, Lock
+from kafkalite.log.files import DiskSpace, Files, Lock
 from kafkalite.log.meta_properties import LogDirectoryError, Meta, claim
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
@@ -76,13 +76,13 @@ class LogDirectory:
     __slots__ = (
         "_expiration_ms",
         "_files",
-        "_location",
         "_lock",
         "_log_starts",
         "_recovery_points",
         "_validation",
         "broker_epoch",
         "high_watermarks",
+        "location",
         "logs",
         "meta",
         "was_clean",
@@ -99,7 +99,8 @@ class LogDirectory:
         producer_expiration_ms: int,
     ) -> None:
         self._files = files
-        self._location = location
+        self.location = location
+        """The folder's name for people, and for DescribeLogDirs."""
         self._lock = lock
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
@@ -175,7 +176,11 @@ class LogDirectory:
         try:
             return read_offsets(self._files, path)
         except CorruptRecordError as error:
-            raise LogDirectoryError(f"{self._location}/{path} is damaged: {error}") from error
+            raise LogDirectoryError(f"{self.location}/{path} is damaged: {error}") from error
+
+    def space(self) -> DiskSpace:
+        """Of the disk that the folder is on."""
+        return self._files.space()
 
     def find_partitions(self) -> list[PartitionFolder]:
         """The partitions in the folder, but for the metadata log and those renamed."""
@@ -187,7 +192,7 @@ class LogDirectory:
             try:
                 topic_id = read_topic_id(self._files, name)
             except CorruptRecordError as error:
-                raise LogDirectoryError(f"{self._location}: {error}") from error
+                raise LogDirectoryError(f"{self.location}: {error}") from error
             found.append(PartitionFolder(TopicPartition(topic, int(number)), name, topic_id))
         return found
 
@@ -254,19 +259,30 @@ class LogDirectory:
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Write recovery points, log starts and high watermarks of what is open."""
-        logs = {key: log for key, log in self.logs.items() if key != METADATA_PARTITION}
-        starts = {
-            key: log.log_start_offset
-            for key, log in logs.items()
-            if log.log_start_offset > log.segments[0].base_offset
-        }
         self._write_recovery_points()
-        write_offsets(self._files, LOG_START_OFFSETS, starts)
+        self.write_log_starts(self.find_log_starts())
         write_offsets(
             self._files,
             HIGH_WATERMARKS,
-            {key: offset for key, offset in high_watermarks.items() if key in logs},
+            {
+                key: offset
+                for key, offset in high_watermarks.items()
+                if key in self.logs and key != METADATA_PARTITION
+            },
         )
+
+    def find_log_starts(self) -> dict[TopicPartition, Offset]:
+        """Where the logs begin that begin within a segment; of those that are not open, as they
+        were."""
+        starts = {key: start for key, start in self._log_starts.items() if key not in self.logs}
+        for key, log in self.logs.items():
+            if log.log_start_offset > log.first_segment_offset and key != METADATA_PARTITION:
+                starts[key] = log.log_start_offset
+        return starts
+
+    def write_log_starts(self, starts: Mapping[TopicPartition, Offset]) -> None:
+        """Write their checkpoint, durably. Safe in a worker, one at a time."""
+        write_offsets(self._files, LOG_START_OFFSETS, starts)
 
     def _write_recovery_points(self) -> None:
         """Those of partitions that are not open stay as they were."""

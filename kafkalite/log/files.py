@@ -9,7 +9,7 @@ open, and gives it back with `release()`; so do views of memory, whose `release(
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
 
@@ -87,6 +87,14 @@ class Lock(Protocol):
         ...
 
 
+class DiskSpace(NamedTuple):
+    """Of the disk that holds the root."""
+
+    total_bytes: int
+    usable_bytes: int
+    """What is free, and this process may take."""
+
+
 class Files(Protocol):
     """A tree of folders and files."""
 
@@ -135,6 +143,10 @@ class Files(Protocol):
 
     def sync_folder(self, path: str) -> None:
         """Make the folder's entries durable."""
+        ...
+
+    def space(self) -> DiskSpace:
+        """How large the disk is, and what is left of it. The root must exist."""
         ...
 
     def lock(self, path: str) -> Lock:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from kafkalite.log.files import Buffer, Part
+from kafkalite.log.files import Buffer, DiskSpace, Part
 from kafkalite.log.memory_bytes import CHUNK_BYTES, MemoryBytes
+
+DISK_BYTES = 1 << 40
+"""What memory pretends to be, so that its files can be asked for the space that is left."""
 
 
 class _Folder:
@@ -206,12 +209,23 @@ class MemoryFiles:
         folder = self._folder(path)
         folder.durable = dict(folder.entries)
 
+    def space(self) -> DiskSpace:
+        """As if of a disk of `DISK_BYTES`."""
+        return DiskSpace(DISK_BYTES, max(DISK_BYTES - _size_of(self._root), 0))
+
     def lock(self, path: str) -> MemoryLock:
         """Hold the lock file."""
         self.open(path)
         if path in self._locks:
             raise BlockingIOError(11, "another holder has the lock", path)
         return MemoryLock(self._locks, path)
+
+
+def _size_of(folder: _Folder) -> int:
+    return sum(
+        _size_of(below) if isinstance(below, _Folder) else below.size
+        for below in folder.entries.values()
+    )
 
 
 def _after_crash(folder: _Folder, path: str, kept: Callable[[str, int], int]) -> _Folder:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from struct import pack
 
-from kafkalite.log.files import Buffer, Part
+from kafkalite.log.files import Buffer, DiskSpace, Part
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_INHERIT: int = getattr(os, "O_CLOEXEC", 0)
@@ -271,6 +271,13 @@ class OsFiles:
     def sync_folder(self, path: str) -> None:
         """Wait until the disk has the folder's entries."""
         _sync_folder(self._at(path))
+
+    def space(self) -> DiskSpace:
+        """Of the file system that the root is on."""
+        import shutil  # 5 ms, which a start need not pay.
+
+        usage = shutil.disk_usage(self._root)
+        return DiskSpace(usage.total, usage.free)
 
     def lock(self, path: str) -> OsLock:
         """Hold the lock file."""

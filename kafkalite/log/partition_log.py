@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata, read_topic_id
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files, Part
@@ -195,6 +195,11 @@ class PartitionLog:
         return self._segments.all
 
     @property
+    def first_segment_offset(self) -> Offset:
+        """Where the oldest segment begins: at or below `log_start_offset`."""
+        return self._segments.first_offset
+
+    @property
     def size_bytes(self) -> int:
         """Bytes of all `.log` files."""
         return sum(segment.size for segment in self._segments.all)
@@ -342,6 +347,23 @@ class PartitionLog:
         return latest.find_max_timestamp()
 
     # Cut, sync, close.
+
+    def delete_records(self, offset: Offset) -> None:
+        """Begin at `offset`, unless the log does later already; whole segments below it go.
+
+        Producers keep what is known of them. The segment that has `offset` stays as it is, and the
+        checkpoint of log starts tells where to begin in it.
+        """
+        if offset > self.end_offset:
+            raise InvariantError(
+                f"{self._folder}: a log of {self.end_offset} cannot begin at {offset}"
+            )
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        self.epochs.truncate_from_start(offset)
+        if self._segments.remove_below(offset):
+            self._snapshots.remove_below(self._segments.first_offset)
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
         """Drop every record at or above `offset`, and what else stands in the same batch.

@@ -86,6 +86,12 @@ class ProducerSnapshots:
                     self.newest = offset
         return self.newest
 
+    def remove_below(self, offset: Offset) -> None:
+        """Remove those of segments that are gone; the newest stays."""
+        for found in self.offsets():
+            if found < offset and found != self.newest:
+                self._files.remove(self._path(found))
+
     def sync(self) -> None:
         """Wait until the disk has the newest one."""
         if self.newest is not None and self._files.exists(self._path(self.newest)):

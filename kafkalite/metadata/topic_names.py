@@ -43,6 +43,15 @@ def validate_topic_name(name: str) -> None:
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
+def is_legal(name: str) -> bool:
+    """Whether `validate_topic_name` takes it."""
+    try:
+        validate_topic_name(name)
+    except KafkaError:
+        return False
+    return True
+
+
 def collision_key(name: str) -> str:
     """Equal for two names that would share the name of a metric: there `.` is written as `_`."""
     return name.replace(".", "_")

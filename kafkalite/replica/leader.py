@@ -9,7 +9,7 @@ Source: Kafka's `Partition.scala` (maybeIncrementLeaderHW, checkCurrentLeaderEpo
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset
 
 
@@ -62,6 +62,20 @@ class PartitionLeader:
         if claimed < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def deletion_end(self, offset: int, policy: tuple[str, ...]) -> Offset:
+        """Below where a DeleteRecords that names `offset` deletes (exclusive).
+
+        -1 stands for the high watermark, above which nothing is deleted: OFFSET_OUT_OF_RANGE.
+        `policy` is the topic's `cleanup.policy`; what is only compacted keeps its records:
+        POLICY_VIOLATION.
+        """
+        if policy == ("compact",):
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        end = self.high_watermark if offset == -1 else offset
+        if not 0 <= end <= self.high_watermark:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+        return Offset(end)
 
     def _advance(self) -> bool:
         committed = self.end_offset

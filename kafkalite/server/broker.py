@@ -13,7 +13,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from kafkalite.config.listeners import parse_listener
+from kafkalite.config.listeners import ListenerConfig, parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
 from kafkalite.controller.features import SUPPORTED, formatted_with
@@ -96,7 +96,13 @@ class Broker:
         config, ports = self._config, self._ports
         clock = ports.clock
         self._directory = _open_directory(config, ports, self._location)
-        self._housekeeping = Housekeeping(self._tasks, ports.workers, clock, self._directory)
+        self._housekeeping = Housekeeping(
+            self._tasks,
+            ports.workers,
+            clock,
+            self._directory,
+            log_starts_interval_ms=config.log_flush_start_offset_checkpoint_interval_ms,
+        )
         try:
             store = self._store
             if store is None:
@@ -180,21 +186,22 @@ class Broker:
         pool = BufferPool(_PARTIAL_FRAMES_BYTES)
         limits = ConnectionLimits(
             max_connections=config.max_connections,
+            max_connections_per_ip=config.max_connections_per_ip,
+            max_connections_per_ip_overrides=parse_ip_limits(config),
             max_idle_ms=config.connections_max_idle_ms,
             max_request_bytes=config.socket_request_max_bytes,
         )
-        for text in config.listeners:
-            wanted = parse_listener(text)
+        for wanted in self._wanted_listeners:
             listener = ServerListener(
                 self._ports.network,
                 self._ports.clock,
                 pool,
                 dispatcher.handle,
-                new_session=partial(Session, wanted.name),
+                new_session=partial(Session, wanted.name, wanted.advertised),
                 limits=limits,
                 checks_views=self._checks_views,
             )
-            listener.start(wanted.host, wanted.port)
+            listener.start(wanted.bound.host, wanted.bound.port)
             self._listeners.append(listener)
 
     def _join(self) -> None:

@@ -9,6 +9,7 @@ from collections import deque
 from kafkalite.log.directories import LogDirectory
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.workers import Workers
+from kafkalite.types import Offset, TimestampMs, TopicPartition
 
 _log = logging.getLogger(__name__)
 
@@ -17,8 +18,8 @@ PRODUCER_CHECK_INTERVAL_MS = 600_000
 
 
 class Housekeeping:
-    """Removes the folders of deleted partitions, and forgets producers that fell silent. Retention
-    and compaction will live here too."""
+    """Removes the folders of deleted partitions, writes the checkpoint of log starts, and forgets
+    producers that fell silent. Retention and compaction will live here too."""
 
     def __init__(
         self,
@@ -26,6 +27,8 @@ class Housekeeping:
         workers: Workers,
         clock: Clock,
         directory: LogDirectory,
+        *,
+        log_starts_interval_ms: int,
     ) -> None:
         self._tasks = tasks
         self._clock = clock
@@ -34,17 +37,24 @@ class Housekeeping:
         self._directory = directory
         self._folders: deque[str] = deque()
         self._is_removing = False
+        self._log_starts_interval_ms = log_starts_interval_ms
+        self._log_starts_timer: Timer | None = None
+        self._written_log_starts: dict[TopicPartition, Offset] = {}
+        self._is_stopped = False
 
     def start(self) -> None:
         """Go on with what the last run left, and look around from now on."""
         for folder in self._directory.find_deleted():
             self.remove_later(folder)
         self._expire_producers()
+        self._check_log_starts_later()
 
     def stop(self) -> None:
         """Look around no more. What is being removed is waited for by its task group."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._is_stopped = True
+        for timer in (self._timer, self._log_starts_timer):
+            if timer is not None:
+                timer.cancel()
 
     def remove_later(self, folder: str) -> None:
         """Remove a folder that was renamed for deletion. What a stop interrupts, the next start
@@ -59,6 +69,27 @@ class Housekeeping:
         for log in self._directory.logs.values():
             log.producers.remove_expired(now)
         self._timer = self._clock.call_at(now + PRODUCER_CHECK_INTERVAL_MS, self._expire_producers)
+
+    def _check_log_starts_later(self) -> None:
+        if self._is_stopped:
+            return
+        at_ms = TimestampMs(self._clock.now_ms() + self._log_starts_interval_ms)
+        self._log_starts_timer = self._clock.call_at(at_ms, self._check_log_starts)
+
+    def _check_log_starts(self) -> None:
+        starts = self._directory.find_log_starts()
+        if starts == self._written_log_starts:
+            self._check_log_starts_later()
+        else:
+            self._tasks.create_task(self._write_log_starts(starts))
+
+    async def _write_log_starts(self, starts: dict[TopicPartition, Offset]) -> None:
+        try:
+            await self._workers.run(self._directory.write_log_starts, starts)
+            self._written_log_starts = starts
+        except OSError as error:
+            _log.warning("the checkpoint of log starts cannot be written: %s", error)
+        self._check_log_starts_later()
 
     async def _remove(self) -> None:
         try:

@@ -87,8 +87,18 @@ class ReplicaManager:
                 if partition.leader is None
                 else partition.leader.high_watermark
             )
-            for partition in self._partitions()
+            for partition in self.partitions()
         }
+
+    @property
+    def directory(self) -> LogDirectory:
+        """The folder that all of them are in."""
+        return self._directory
+
+    def partitions(self) -> Iterator[Partition]:
+        """All replicas here."""
+        for held in self._by_id.values():
+            yield from held.values()
 
     # Told by the metadata.
 
@@ -119,7 +129,7 @@ class ReplicaManager:
 
     def wake_all(self) -> None:
         """Answer everyone who waits, with what there is: the broker stops."""
-        for partition in list(self._partitions()):
+        for partition in list(self.partitions()):
             partition.wake_all()
 
     def _delete(self, topic: TopicImage) -> None:
@@ -189,7 +199,3 @@ class ReplicaManager:
 
     def _topic_config(self, topic: str) -> TopicConfig:
         return TopicConfig.of(self._image.topic_config(topic), self._config)
-
-    def _partitions(self) -> Iterator[Partition]:
-        for held in self._by_id.values():
-            yield from held.values()

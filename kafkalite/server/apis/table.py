@@ -4,12 +4,21 @@ this."""
 from __future__ import annotations
 
 from kafkalite.server.apis import (
+    alter_configs,
     api_versions,
+    create_partitions,
     create_topics,
+    delete_records,
     delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    describe_topic_partitions,
     fetch,
+    incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     produce,
 )
@@ -23,5 +32,14 @@ APIS: tuple[ApiModule, ...] = (
     api_versions,  # 18
     create_topics,  # 19
     delete_topics,  # 20
+    delete_records,  # 21
     init_producer_id,  # 22
+    describe_configs,  # 32
+    alter_configs,  # 33
+    describe_log_dirs,  # 35
+    create_partitions,  # 37
+    incremental_alter_configs,  # 44
+    list_partition_reassignments,  # 46
+    describe_cluster,  # 60
+    describe_topic_partitions,  # 75
 )

@@ -1,0 +1,103 @@
+"""DeleteRecords: forget the records of a partition below an offset (KIP-107).
+
+Versions: 0 to 2.
+- 2 flexible.
+
+-1 stands for the high watermark. What is deleted cannot be fetched from when the answer is there;
+the files go with it, segment by segment. The start is written to the log start checkpoint every
+`log.flush.start.offset.checkpoint.interval.ms` and at a clean stop: after a crash, records of a
+segment that is still there may be back, as in Kafka.
+
+A partition that a request names twice is answered once, for the offset named last.
+
+Kafka differs: a log's files go at its next check of retention. Here they go at once.
+
+Missing: followers are not waited for; they come with replication.
+"""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.request import RequestContext
+from kafkalite.types import Offset
+
+API = Api(
+    ApiKey.DELETE_RECORDS,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    min_version=0,
+    max_version=2,
+)
+
+_NO_OFFSET = Offset(-1)
+
+
+def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Each partition on its own."""
+    return _response(
+        {
+            name: {index: _delete(ctx, name, index, offset) for index, offset in asked.items()}
+            for name, asked in _asked(request).items()
+        }
+    )
+
+
+def refuse(request: DeleteRecordsRequest, code: ErrorCode, message: str) -> DeleteRecordsResponse:
+    """The same code for every partition."""
+    return _response(
+        {
+            name: {index: _refused(index, code) for index in asked}
+            for name, asked in _asked(request).items()
+        }
+    )
+
+
+def _asked(request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
+    """Offsets by topic and partition; topics without partitions are left out, as by Kafka."""
+    asked: dict[str, dict[int, int]] = {}
+    for topic in request.topics:
+        for partition in topic.partitions:
+            asked.setdefault(topic.name, {})[partition.partition_index] = partition.offset
+    return asked
+
+
+def _delete(
+    ctx: RequestContext, topic: str, index: int, offset: int
+) -> DeleteRecordsPartitionResult:
+    try:
+        partition = ctx.services.replicas.find(topic, index)
+        if topic in INTERNAL_TOPICS:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        end = partition.leading.deletion_end(offset, partition.config.cleanup_policy)
+        partition.log.delete_records(end)
+    except (KafkaError, OSError) as error:
+        return _refused(index, code_for(error))
+    return DeleteRecordsPartitionResult(
+        partition_index=index, low_watermark=partition.log.log_start_offset
+    )
+
+
+def _refused(index: int, code: ErrorCode) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(
+        partition_index=index, low_watermark=_NO_OFFSET, error_code=code
+    )
+
+
+def _response(
+    topics: dict[str, dict[int, DeleteRecordsPartitionResult]],
+) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(name=name, partitions=list(partitions.values()))
+            for name, partitions in topics.items()
+        ]
+    )

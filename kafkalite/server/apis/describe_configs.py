@@ -1,0 +1,178 @@
+"""DescribeConfigs: the settings of topics, brokers, groups and client metrics subscriptions.
+
+Versions: 1 to 4.
+- 1 layers that a setting has a value in, instead of "is default". 3 types and documentation.
+- 4 flexible.
+
+Each resource stands alone, but a type of resource that there is not refuses the whole request. A
+group or a subscription need not exist: it has the defaults then.
+
+Kafka differs: it lists the loggers of its Java classes with their levels. Here a broker has none.
+
+Kafka differs: it documents its settings in its own words. Documentation is in ours, and says of a
+setting that has no effect here that it has none.
+"""
+
+from __future__ import annotations
+
+from kafkalite.config.dynamic import (
+    BrokerLayers,
+    DescribedConfig,
+    describe_all_brokers,
+    describe_broker,
+    describe_client_metrics,
+    describe_group,
+    describe_topic,
+)
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType
+from kafkalite.metadata.topic_names import validate_topic_name
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.request import RequestContext, Services
+
+API = Api(
+    ApiKey.DESCRIBE_CONFIGS,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    min_version=1,
+    max_version=4,
+)
+
+_MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+
+
+def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Answer from the image and the broker's own settings."""
+    if any(
+        resource.resource_type not in list(ConfigResourceType) for resource in request.resources
+    ):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
+    return DescribeConfigsResponse(
+        results=[_result(ctx.services, request, resource) for resource in request.resources]
+    )
+
+
+def refuse(
+    request: DescribeConfigsRequest, code: ErrorCode, message: str
+) -> DescribeConfigsResponse:
+    """The same code for every resource."""
+    return DescribeConfigsResponse(
+        results=[_refused(resource, code, message) for resource in request.resources]
+    )
+
+
+def _refused(
+    resource: DescribeConfigsResource, code: ErrorCode, message: str
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=code,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[],
+    )
+
+
+def _result(
+    services: Services, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    try:
+        described = _describe(services, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return _refused(resource, error.code, error.message)
+    wanted = resource.configuration_keys
+    return DescribeConfigsResult(
+        error_message="",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[
+            _config(request, config) for config in described if not wanted or config.name in wanted
+        ],
+    )
+
+
+def _config(
+    request: DescribeConfigsRequest, config: DescribedConfig
+) -> DescribeConfigsResourceResult:
+    synonyms = config.synonyms if request.include_synonyms else ()
+    return DescribeConfigsResourceResult(
+        name=config.name,
+        value=config.value,
+        read_only=config.is_read_only,
+        config_source=config.source,
+        is_sensitive=config.is_sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source)
+            for each in synonyms
+        ],
+        config_type=config.type,
+        documentation=config.doc if request.include_documentation else None,
+    )
+
+
+def _describe(services: Services, type: int, name: str) -> list[DescribedConfig]:
+    image = services.image
+    of_it = image.configs.get(ConfigResource(type, name), {})
+    broker = _layers(services)
+    match type:
+        case ConfigResourceType.TOPIC:
+            validate_topic_name(name)
+            if name not in image.topics:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return describe_topic(of_it, broker)
+        case ConfigResourceType.BROKER if not name:
+            return describe_all_brokers(of_it)
+        case ConfigResourceType.BROKER:
+            _check_broker(services, name, "or empty string, ")
+            return describe_broker(broker)
+        case ConfigResourceType.BROKER_LOGGER:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+            _check_broker(services, name, "")
+            return []
+        case ConfigResourceType.CLIENT_METRICS:
+            if not name:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+                )
+            return describe_client_metrics(of_it)
+        case _:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            return describe_group(of_it, broker)
+
+
+def _check_broker(services: Services, name: str, alternative: str) -> None:
+    try:
+        id = int(name)
+    except ValueError:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+        ) from None
+    if id != services.broker_id:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"Unexpected broker id, expected {services.broker_id} {alternative}but received {name}",
+        )
+
+
+def _layers(services: Services) -> BrokerLayers:
+    configs = services.image.configs
+    own = ConfigResource(ConfigResourceType.BROKER, str(services.broker_id))
+    return BrokerLayers(
+        services.config.settings,
+        configs.get(ConfigResource(ConfigResourceType.BROKER, ""), {}),
+        configs.get(own, {}),
+    )

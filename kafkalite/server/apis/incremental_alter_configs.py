@@ -1,0 +1,107 @@
+"""IncrementalAlterConfigs: single settings of topics, set, deleted, or as lists lengthened and
+shortened (KIP-339).
+
+Versions: 0 to 1.
+- 1 flexible.
+
+Answered when every live broker follows the new settings: open partitions take them from their next
+append on.
+
+Missing: settings of brokers, groups and client metrics subscriptions, see
+`controller/other_configs.py`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalite.controller.events import (
+    AlterConfigs,
+    ConfigEdit,
+    ConfigsAltered,
+    ResourceEdits,
+)
+from kafkalite.errors import ErrorCode
+from kafkalite.metadata.image import ConfigResource
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.controller_answers import parked_answer
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+
+API = Api(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    min_version=0,
+    max_version=1,
+    missing="settings of brokers, groups and client metrics subscriptions",
+)
+
+
+def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> Parked:
+    """Ask the controller, and wait for it."""
+    services = ctx.services
+    parked, on_reply = parked_answer(
+        services,
+        services.config.request_timeout_ms,
+        answer=_response,
+        refuse=partial(refuse, request),
+    )
+    services.controller.submit(
+        AlterConfigs(
+            token=None,
+            resources=tuple(_wanted(resource) for resource in request.resources),
+            asked=services.broker_id,
+            validate_only=request.validate_only,
+        ),
+        on_reply,
+    )
+    return parked
+
+
+def refuse(
+    request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str
+) -> IncrementalAlterConfigsResponse:
+    """The same code for every resource."""
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=code,
+                error_message=message or None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
+def _wanted(resource: AlterConfigsResource) -> ResourceEdits:
+    return ResourceEdits(
+        ConfigResource(resource.resource_type, resource.resource_name),
+        tuple(
+            ConfigEdit(config.name, config.config_operation, config.value)
+            for config in resource.configs
+        ),
+    )
+
+
+def _response(altered: ConfigsAltered) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=each.code,
+                error_message=each.message,
+                resource_type=each.resource.type,
+                resource_name=each.resource.name,
+            )
+            for each in altered.resources
+        ]
+    )

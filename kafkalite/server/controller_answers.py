@@ -1,0 +1,44 @@
+"""A request that the controller decides: its answer waits for the controller's, within a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.schema import Response
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import Services
+from kafkalite.types import TimestampMs
+
+B = TypeVar("B")
+
+
+def parked_answer(
+    services: Services,
+    timeout_ms: int,
+    *,
+    answer: Callable[[B], Response],
+    refuse: Callable[[ErrorCode, str], Response],
+) -> tuple[Parked, Callable[[B | KafkaError], None]]:
+    """The answer to park, and the callback to submit with the event.
+
+    `refuse` makes it when the controller refuses, and with REQUEST_TIMED_OUT after `timeout_ms`:
+    what was asked may still come to be then.
+    """
+    clock = services.clock
+    parked = Parked(
+        clock,
+        TimestampMs(clock.now_ms() + timeout_ms),
+        lambda: refuse(ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
+
+    def on_reply(reply: B | KafkaError) -> None:
+        if isinstance(reply, KafkaError):
+            refusal = reply
+            parked.complete(lambda: refuse(refusal.code, refusal.message))
+        else:
+            body = reply
+            parked.complete(lambda: answer(body))
+
+    return parked, on_reply
