@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from kafkalite.coordinator.groups.classic.events import ListGroups
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.schema import Response
 from kafkalite.server.group_coordinators import GroupRequest
@@ -85,6 +86,35 @@ def ask_groups(
     clock = ctx.services.clock
     deadline_ms = TimestampMs(clock.now_ms() + timeout_ms)
     parked = Parked(clock, deadline_ms, lambda: answer(replies))
+    return parked
+
+
+def ask_all_groups(
+    ctx: RequestContext,
+    event: ListGroups,
+    body: type[B],
+    answer: Callable[[list[B | KafkaError]], R],
+) -> R | Parked:
+    """The answer that `answer` makes of the replies of all coordinators here."""
+    arrived: list[list[B | KafkaError]] = []
+    parked: Parked | None = None
+
+    def on_replies(replies: list[object]) -> None:
+        bodies: list[B | KafkaError] = []
+        for reply in replies:
+            assert isinstance(reply, body | KafkaError), reply
+            bodies.append(reply)
+        arrived.append(bodies)
+        if parked is not None:
+            parked.complete(lambda: answer(bodies))
+
+    ctx.services.groups.ask_all(event, on_replies)
+    if arrived:
+        return answer(arrived[0])
+    clock = ctx.services.clock
+    late = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    deadline_ms = TimestampMs(clock.now_ms() + COMMIT_TIMEOUT_MS)
+    parked = Parked(clock, deadline_ms, lambda: answer([late]))
     return parked
 
 

@@ -8,19 +8,30 @@ from kafkalite.server.apis import (
     api_versions,
     create_partitions,
     create_topics,
+    delete_groups,
     delete_records,
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_groups,
     describe_log_dirs,
     describe_topic_partitions,
     fetch,
+    find_coordinator,
+    heartbeat,
     incremental_alter_configs,
     init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
     list_offsets,
     list_partition_reassignments,
     metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
     produce,
+    sync_group,
 )
 from kafkalite.server.apis.api import ApiModule
 
@@ -29,6 +40,15 @@ APIS: tuple[ApiModule, ...] = (
     fetch,  # 1
     list_offsets,  # 2
     metadata,  # 3
+    offset_commit,  # 8
+    offset_fetch,  # 9
+    find_coordinator,  # 10
+    join_group,  # 11
+    heartbeat,  # 12
+    leave_group,  # 13
+    sync_group,  # 14
+    describe_groups,  # 15
+    list_groups,  # 16
     api_versions,  # 18
     create_topics,  # 19
     delete_topics,  # 20
@@ -38,8 +58,10 @@ APIS: tuple[ApiModule, ...] = (
     alter_configs,  # 33
     describe_log_dirs,  # 35
     create_partitions,  # 37
+    delete_groups,  # 42
     incremental_alter_configs,  # 44
     list_partition_reassignments,  # 46
+    offset_delete,  # 47
     describe_cluster,  # 60
     describe_topic_partitions,  # 75
 )

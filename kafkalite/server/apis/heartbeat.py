@@ -1,0 +1,39 @@
+"""Heartbeat: a member of a classic group is alive, and learns of a rebalance.
+
+Versions: 0 to 4.
+- 3 static members (KIP-345). 4 flexible.
+"""
+
+from __future__ import annotations
+
+from kafkalite.coordinator.groups.classic.events import Heartbeat, HeartbeatSeen
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalite.server.apis.api import Api
+from kafkalite.server.group_requests import Question, ask_group
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+
+API = Api(ApiKey.HEARTBEAT, HeartbeatRequest, HeartbeatResponse, min_version=0, max_version=4)
+
+
+def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Parked:
+    """Ask the group's coordinator."""
+    event = Heartbeat(
+        token=None,
+        group_id=request.group_id,
+        generation=request.generation_id,
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+    )
+    return ask_group(ctx, Question(request.group_id, event, HeartbeatSeen), _response)
+
+
+def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> HeartbeatResponse:
+    """The code is all that an answer has."""
+    return HeartbeatResponse(error_code=code)
+
+
+def _response(seen: HeartbeatSeen) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=seen.code)
