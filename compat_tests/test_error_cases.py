@@ -14,7 +14,7 @@ import pytest
 
 from compat_tests.golden import Fields, Golden, rows
 
-SERVED = {0, 1, 2, 3, 18, 19, 20, 22, None}
+SERVED = {0, 1, 2, 3, 18, 19, 20, 21, 22, 32, 37, 44, None}
 """Keys of the APIs; None: frames that are no request of the schemas."""
 LATER = (
     "init-",  # transactional ids.

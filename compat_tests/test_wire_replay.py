@@ -1,7 +1,7 @@
 """Requests that the real Kafka 4.4.0 was asked, byte for byte, and every field of its answers.
 
 Every version of each API that kafkalite serves. Compared is all but what no two brokers share: ids,
-addresses, and the list of APIs, of which ours is a part of Kafka's.
+addresses, disks, words of documentation, and the list of APIs, of which ours is a part of Kafka's.
 """
 
 from __future__ import annotations
@@ -21,13 +21,31 @@ REPLAYED = (
     "ListOffsets",
     "CreateTopics",
     "DeleteTopics",
+    "DeleteRecords",
+    "CreatePartitions",
+    "DescribeConfigs",
+    "AlterConfigs",
+    "IncrementalAlterConfigs",
+    "DescribeLogDirs",
+    "ListPartitionReassignments",
+    "DescribeCluster",
+    "DescribeTopicPartitions",
 )
 RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
     row for row in rows("wire.jsonl") if (row["key"], row["version"]) == (18, 5)
 )
-DIFFERS = {"topic_id", "host", "port", "cluster_id"}
-"""Fields that are another's in each broker."""
+DIFFERS = {
+    "topic_id",
+    "host",
+    "port",
+    "cluster_id",
+    "log_dir",
+    "total_bytes",
+    "usable_bytes",
+    "documentation",
+}
+"""Fields that are another's in each broker. Documentation is in our own words."""
 
 
 @dataclass(frozen=True, slots=True)

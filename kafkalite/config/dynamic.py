@@ -98,9 +98,10 @@ def effective_topic_configs(
 
 
 def describe_topic(overrides: Mapping[str, str], broker: BrokerLayers) -> list[DescribedConfig]:
-    """All topic keys that DescribeConfigs lists, by name."""
+    """All topic keys that DescribeConfigs lists, by name: an internal one when it is set."""
     described = []
-    for key in _listed_topic_keys():
+    internal = [key for key in TOPIC_KEYS.values() if key.is_internal and key.name in overrides]
+    for key in sorted([*_listed_topic_keys(), *internal], key=lambda key: key.name):
         value = _effective(key, overrides, broker).value
         synonyms = _layers_of(key.synonyms[0].name, broker) if key.synonyms else ()
         described.append(

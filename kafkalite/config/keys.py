@@ -70,7 +70,7 @@ class ConfigKey(NamedTuple):
     synonyms: tuple[Synonym, ...] = ()
     """Of a topic key: the broker keys behind it, the first that is set wins."""
     is_internal: bool = False
-    """Taken, but not listed by DescribeConfigs."""
+    """Taken, but not listed by DescribeConfigs unless it is set."""
     is_read_only: bool = False
     """Of a broker key, where `described_keys.py` tells it: not to be altered while it runs."""
 

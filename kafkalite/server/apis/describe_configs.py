@@ -172,7 +172,7 @@ def _layers(services: Services) -> BrokerLayers:
     configs = services.image.configs
     own = ConfigResource(ConfigResourceType.BROKER, str(services.broker_id))
     return BrokerLayers(
-        services.config.settings,
+        {"broker.id": str(services.broker_id), **services.config.settings},
         configs.get(ConfigResource(ConfigResourceType.BROKER, ""), {}),
         configs.get(own, {}),
     )
