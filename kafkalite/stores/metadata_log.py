@@ -12,7 +12,9 @@ there whole or not at all; it survives the death of the process once `append` ha
 start that has replayed a long log leaves a snapshot, so that the next one need not.
 
 Kafka differs: it flushes a commit to the disk before it counts. Here it is in the page cache: it
-survives the death of the process, not the loss of power, and costs no 3 ms.
+survives the death of the process, not the loss of power, and costs no 3 ms. A block of producer
+ids is flushed, as everything before it: were its ids given again after a loss of power, records of
+the second producer would pass for those that the first one wrote, and be dropped.
 
 Kafka differs: it writes snapshots while it runs, by size and by time, and drops the log below them.
 Here a snapshot is written at a start alone.
@@ -45,6 +47,7 @@ from kafkalite.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+    ProducerIdsRecord,
 )
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import kraft_control_record
@@ -176,9 +179,13 @@ class MetadataLog:
 
     def append(self, changes: Iterable[Change], now: TimestampMs) -> Offset:
         """All of them as one batch; the end offset after it. `OSError` when the disk refuses: then
-        nothing was written."""
+        nothing was written, but that of a block of producer ids it may have been: its ids are lost.
+        """
+        changes = tuple(changes)
         records = (Record(None, encode_change(change), timestamp=now) for change in changes)
         self._append(build_batch(records), now)
+        if any(isinstance(change, ProducerIdsRecord) for change in changes):
+            self._log.sync()
         return self._log.end_offset
 
     def close(self) -> None:

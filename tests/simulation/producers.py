@@ -65,6 +65,9 @@ class Producer:
         self._acks = acks
         self._is_idempotent = is_idempotent
         self._producer_id = int(NO_PRODUCER_ID)
+        self._may_lose_its_place = False
+        """A disk refused a batch since the id was given. The broker may have taken the next one: it
+        lets a producer that it does not know begin with any sequence."""
         self._id_since = 0
         """How often the power had been lost when the id was given."""
         self._next_sequence = 0
@@ -103,6 +106,7 @@ class Producer:
             self._world.tell(ProducerIdGiven(answer.producer_id, answer.producer_epoch))
             self._producer_id, self._next_sequence = answer.producer_id, 0
             self._id_since = self._world.power_losses
+            self._may_lose_its_place = False
 
     def _make(self) -> None:
         count = self._dice.between(1, 4)
@@ -161,9 +165,10 @@ class Producer:
                 )
             return True
         if code in _AGAIN:
+            self._may_lose_its_place |= code is ErrorCode.KAFKA_STORAGE_ERROR
             await self._again()
         elif code in _ANEW and self._is_idempotent:
-            if self._world.power_losses == self._id_since:
+            if self._world.power_losses == self._id_since and not self._may_lose_its_place:
                 raise ViolationError(f"{self.name}: {code.name}, and the power was never lost")
             self._talker.hang_up()
             self._in_flight.clear()  # Whether these were kept, nobody knows.
