@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from confluent_kafka import (
-    OFFSET_BEGINNING,
     OFFSET_END,
     Consumer,
     KafkaError,
@@ -84,10 +83,10 @@ class ConfluentClient:
         self, topic: str, count: int, *, at_end: Callable[[], None] | None = None
     ) -> list[Received]:
         consumer = self._consumer(LONG_POLL_MS if at_end else 500)
-        start = OFFSET_BEGINNING
-        if at_end:
-            start = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)[1]
-        consumer.assign([TopicPartition(topic, 0, start)])
+        # An offset by number: librdkafka asks for BEGINNING anew every 500 ms or never while it knows
+        # no leader yet, on any broker.
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)
+        consumer.assign([TopicPartition(topic, 0, high if at_end else low)])
         if at_end:
             assert consumer.poll(0.2) is None
             at_end()

@@ -26,6 +26,7 @@ KIP-630, KIP-853, KIP-868).
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -77,7 +78,10 @@ FOLDER = "__cluster_metadata-0"
 SNAPSHOT_AFTER = 20_000
 """Records replayed at a start that are worth a snapshot."""
 
+_log = logging.getLogger(__name__)
+
 _QUORUM_STATE = "quorum-state"
+_SNAPSHOT = ".snapshot"
 _READ_BYTES = 4 << 20
 _CONFIG = TopicConfig(max_message_bytes=2**31 - 1)
 """Kafka's `metadata.log.segment.bytes` and `.ms` are the defaults of topics; a commit is one batch,
@@ -127,6 +131,7 @@ class MetadataLog:
         transaction, is dropped. `CorruptRecordError` and `ProtocolError` for a log that cannot be
         read, `InvariantError` for one that contradicts itself: nothing is served from either.
         """
+        closed_at = _snapshot_offset(files, folder) if clean else Offset(0)
         log = PartitionLog.open(
             files,
             folder,
@@ -135,6 +140,12 @@ class MetadataLog:
             now=now,
             clean=clean,
         )
+        for cut in log.cuts:
+            _log.warning("the metadata log was cut: %s", cut)
+        if clean and (log.cuts or log.end_offset < closed_at):
+            raise CorruptRecordError(
+                f"{folder} ends at offset {log.end_offset}, before what its clean stop left"
+            )
         opened = cls(files, folder, log, node_id, directory_id)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)
@@ -285,6 +296,13 @@ class MetadataLog:
             if next_offset == offset:
                 raise InvariantError(f"{self._folder} has no whole batch at offset {offset}")
             offset = next_offset
+
+
+def _snapshot_offset(files: Files, folder: str) -> Offset:
+    """Where the log ended when it was closed: the newest snapshot of producers names it."""
+    names = files.list(folder) if files.exists(folder) else []
+    stems = [name.removesuffix(_SNAPSHOT) for name in names if name.endswith(_SNAPSHOT)]
+    return Offset(max((int(stem) for stem in stems if stem.isdecimal()), default=0))
 
 
 def _read_epoch(files: Files, path: str) -> int:

@@ -193,6 +193,19 @@ def test_a_commit_torn_by_a_crash_was_never_there() -> None:
         assert list(open_log(torn).image.topics) == ["t"]
 
 
+@pytest.mark.parametrize("keep", [0, 100, -1], ids=["empty", "within a batch", "a byte short"])
+def test_a_log_that_lost_what_its_clean_stop_left_is_not_served(keep: int) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([NoOpRecord()], NOW)
+    log.close()
+    size = files.size(LOG)
+    files.open(LOG).truncate(keep if keep >= 0 else size + keep)
+    with pytest.raises(CorruptRecordError, match="before what its clean stop left"):
+        open_log(files, clean=True)
+
+
 def test_a_transaction_without_end_is_dropped_and_ended() -> None:
     files = MemoryFiles()
     log = open_log(files)
