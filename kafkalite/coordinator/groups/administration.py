@@ -27,18 +27,14 @@ CLASSIC = "classic"
 
 def listed(groups: Iterable[ClassicGroup], event: ListGroups) -> tuple[ListedGroup, ...]:
     """Those that pass the filters."""
-    states = _filter(event.states)
-    types = _filter(event.types)
+    states = {word.strip().lower() for word in event.states}
+    types = {word.lower() for word in event.types}
     return tuple(
         ListedGroup(group.group_id, group.protocol_type or "", group.state.value, CLASSIC)
         for group in groups
         if not states or group.state.value.lower() in states
         if not types or CLASSIC in types
     )
-
-
-def _filter(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(word.strip().lower() for word in words)
 
 
 def described(group_id: str, group: ClassicGroup | None) -> DescribedGroup:

@@ -119,6 +119,8 @@ def delete(
     draft: Draft, group: ClassicGroup | None, offsets: CommittedOffsets, event: DeleteOffsets
 ) -> None:
     """Forget offsets of topics that no member reads."""
+    if not event.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
     if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:

@@ -153,7 +153,7 @@ class GroupCoordinator:
                 offsets = self._recorded.offsets
                 deleted = tuple(
                     administration.delete(draft, id, self.group(id), offsets)
-                    for id in event.group_ids
+                    for id in dict.fromkeys(event.group_ids)
                 )
                 draft.reply(event.token, GroupsDeleted(deleted))
 

@@ -76,6 +76,8 @@ class SyncGroup(NamedTuple):
     protocol: str | None = None
     assignments: tuple[MemberAssignment, ...] = ()
     """The leader's alone count."""
+    requires_protocol: bool = False
+    """Protocol and its type must be there (from version 5)."""
 
 
 class Heartbeat(NamedTuple):
@@ -150,8 +152,8 @@ class FetchOffsets(NamedTuple):
 
 
 class DeleteOffsets(NamedTuple):
-    """Answered by `OffsetsDeleted`. Refused as a whole with `KafkaError`: GROUP_ID_NOT_FOUND,
-    NON_EMPTY_GROUP."""
+    """Answered by `OffsetsDeleted`. Refused as a whole with `KafkaError`: INVALID_GROUP_ID,
+    GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
 
     token: Hashable
     group_id: str
@@ -163,9 +165,9 @@ class ListGroups(NamedTuple):
 
     token: Hashable
     states: tuple[str, ...] = ()
-    """In any case; empty: all."""
+    """In any case, with spaces around or not; empty: all."""
     types: tuple[str, ...] = ()
-    """As `states`. Types that do not exist match nothing."""
+    """In any case; empty: all. Types that do not exist match nothing."""
 
 
 class DescribeGroups(NamedTuple):
@@ -412,7 +414,7 @@ class DeletedGroup(NamedTuple):
 
 
 class GroupsDeleted(NamedTuple):
-    """In the order of the request."""
+    """In the order of the request; those named twice come once."""
 
     groups: tuple[DeletedGroup, ...]
 
