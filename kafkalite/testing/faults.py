@@ -11,7 +11,7 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kafkalite.log.files import Buffer, File, Files, Lock, Part
+from kafkalite.log.files import Buffer, DiskSpace, File, Files, Lock, Part
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.entropy import Entropy
 from kafkalite.types import TimestampMs
@@ -180,6 +180,11 @@ class ProcessFiles:
         """See `Files`."""
         self.look()
         return self._disk.list(path)
+
+    def space(self) -> DiskSpace:
+        """See `Files`."""
+        self.look()
+        return self._disk.space()
 
     def make_folder(self, path: str) -> None:
         """See `Files`."""

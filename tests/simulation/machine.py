@@ -113,7 +113,8 @@ class Machine:
         """Return once it runs; one that dies at once is started again."""
         while not (self._lives and self.process.is_running):
             self._lives.append(_Process(self._world, self.disk, self._settings))
-            self._world.say(f"life {len(self._lives)}")
+            self._world.lives += 1
+            self._world.say(f"life {self._world.lives}")
             if not await self.process.started:
                 await self._world.sleep(500)
 

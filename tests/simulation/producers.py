@@ -41,6 +41,8 @@ _ANEW = {
 class _Batch:
     values: tuple[bytes, ...]
     sequence: int
+    first_life: int
+    """Of the broker, in which it was made."""
     answer: asyncio.Future[ProduceResponse] | None = None
     losses: int = 0
     """How often the power had been lost when it was last sent."""
@@ -113,7 +115,7 @@ class Producer:
         padding = b"." * self._dice.between(0, 200)
         values = tuple(f"{self.name}/{self._sent + n} ".encode() + padding for n in range(count))
         self._sent += count
-        self._in_flight.append(_Batch(values, self._next_sequence))
+        self._in_flight.append(_Batch(values, self._next_sequence, self._world.lives))
         self._next_sequence += count
 
     async def _settle(self) -> None:
@@ -168,14 +170,23 @@ class Producer:
             self._may_lose_its_place |= code is ErrorCode.KAFKA_STORAGE_ERROR
             await self._again()
         elif code in _ANEW and self._is_idempotent:
-            if self._world.power_losses == self._id_since and not self._may_lose_its_place:
-                raise ViolationError(f"{self.name}: {code.name}, and the power was never lost")
+            if not self._has_excuse(self._in_flight[0]):
+                raise ViolationError(f"{self.name}: {code.name}, and nothing had happened")
             self._talker.hang_up()
             self._in_flight.clear()  # Whether these were kept, nobody knows.
             self._producer_id = int(NO_PRODUCER_ID)
         else:
             raise ViolationError(f"{self.name}: Produce gave {code.name}")
         return False
+
+    def _has_excuse(self, batch: _Batch) -> bool:
+        """A broker may have lost this producer's place: with the power, by a disk that refused, or
+        in a restart, since snapshots have the last of each producer's batches alone."""
+        return (
+            self._world.power_losses > self._id_since
+            or self._may_lose_its_place
+            or self._world.lives > batch.first_life
+        )
 
     async def _again(self) -> None:
         """On a new connection, in the same order."""

@@ -15,10 +15,13 @@ from kafkalite.testing.simulation import Simulation, Trace, run
 from kafkalite.types import TopicPartition
 from tests.simulation.chaos import Chaos
 from tests.simulation.consumers import Consumer, Inspector
+from tests.simulation.group_calls import GroupCalls
 from tests.simulation.machine import Machine
+from tests.simulation.members import Member
 from tests.simulation.producers import Producer
 from tests.simulation.world import World
 
+GROUPS = {"red": ("topic-0", "topic-1"), "blue": ("topic-0",)}
 DURATION_MS = 40_000
 """Of the part with faults."""
 LIMIT_MS = 1_800_000
@@ -89,10 +92,11 @@ async def _scenario(simulation: Simulation) -> None:
             tasks.create_task(client.run())
         await Chaos(world, machine, inspector).run(DURATION_MS)
         world.is_ending = True
-    await inspector.inspect()
-    await machine.stop()
-    await machine.start()
-    await inspector.inspect()
+    for _ in range(2):
+        await inspector.inspect()
+        await _inspect_groups(world)
+        await machine.stop()
+        await machine.start()
 
 
 def _clients(world: World) -> list[Client]:
@@ -105,7 +109,20 @@ def _clients(world: World) -> list[Client]:
         Producer(world, "plain-1", one, acks=1, is_idempotent=False),
         Consumer(world, "reader-0", zero),
         Consumer(world, "reader-1", two),
+        *(
+            Member(world, f"{group}-{number}", group, topics)
+            for group, topics in GROUPS.items()
+            for number in range(3)
+        ),
     ]
+
+
+async def _inspect_groups(world: World) -> None:
+    for group, topics in GROUPS.items():
+        calls = GroupCalls(world, "inspector", group)
+        for topic in topics:
+            for index in range(world.topics[topic]):
+                await calls.committed(TopicPartition(topic, index))
 
 
 def simulate(seed: int) -> Trace:

@@ -79,6 +79,8 @@ class World:
         """Name and number of partitions of those that there should be."""
         self.is_ending = False
         """Nothing bad happens any more: clients finish what they have begun, and end."""
+        self.lives = 0
+        """How often the broker was started."""
         self.power_losses = 0
         self._tokens = 0
 
