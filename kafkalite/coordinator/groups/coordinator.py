@@ -52,8 +52,8 @@ from kafkalite.coordinator.groups.classic.records import (
 )
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
+from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
-from kafkalite.coordinator.groups.state import RecordedState
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.classic_group_records import GroupMetadataKey
 from kafkalite.types import TimestampMs

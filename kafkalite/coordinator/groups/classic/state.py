@@ -2,7 +2,7 @@
 
 A group that is stable or empty is as its last record says (`records.py` goes both ways), and one
 that is rebalancing may be lost with its broker: members then join again. What is applied from the
-log is in `groups/state.py`. Source: Kafka's `ClassicGroup`, `ClassicGroupMember`.
+log is in `groups/recorded.py`. Source: Kafka's `ClassicGroup`, `ClassicGroupMember`.
 """
 
 from __future__ import annotations
