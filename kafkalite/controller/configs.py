@@ -86,7 +86,7 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
     records: list[Change] = []
     for each in topics:
         try:
-            if any(edit.operation not in _OPERATIONS for all in topics for edit in all.edits):
+            if any(edit.operation not in _OPERATIONS for topic in topics for edit in topic.edits):
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             records += _alter_topic(image, each, replaces_all=event.replaces_all)
         except KafkaError as error:

@@ -3,7 +3,9 @@
 start [LIVE...]                        a term begins; these brokers are live register ID [epoch=]
 [incarnation=] [rack=] [dirs=] lose ID [epoch=]                       its session is over create
 NAME... [partitions=] [factor=] [assign=1,2;2,1] [config=KEY:VALUE,...] [validate=yes] [seed=]
-delete NAME... [ids=1,2] producer-ids ID [epoch=] advance MS                             time
+delete NAME... [ids=1,2] grow NAME... total= [assign=1,2;2,1] [validate=yes]
+alter NAME... [type=] [set=KEY:VALUE,...] [delete=KEY,...] [append=KEY:VALUE] [subtract=KEY:VALUE]
+[replace=yes] [validate=yes] (`+` stands for a comma in a value) producer-ids ID [epoch=] advance MS                             time
 passes; timers that are due fire image                                  what the metadata is now
 reload                                 a new controller loads the log
 """
@@ -18,18 +20,25 @@ import pytest
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
     AllocateProducerIds,
+    AlterConfigs,
+    ConfigEdit,
+    ConfigOperation,
+    CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
     LoseBroker,
     NewTopic,
+    PartitionsToAdd,
     RegisterBroker,
+    ResourceEdits,
     StartTerm,
     TopicToDelete,
 )
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import ConfigResource
 from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
 from tests.controller.sample_cluster import assignment, broker_registration, uuid
 from tests.scenarios.transcript import Command, check, told
@@ -119,6 +128,42 @@ class Stage:
         ids = [int(id) for id in command.options.get("ids", "").split(",") if id]
         by_id = [TopicToDelete(id=uuid(id)) for id in ids]
         yield from self.feed(DeleteTopics("token", (*named, *by_id)))
+
+    def do_grow(self, command: Command) -> Iterator[str]:
+        options = command.options
+        total = int(options["total"])
+        assigned = None
+        if "assign" in options:
+            assigned = tuple(
+                tuple(BrokerId(int(id)) for id in part.split(",") if id)
+                for part in options["assign"].split(";")
+            )
+        topics = tuple(PartitionsToAdd(name, total, assigned) for name in command.words)
+        yield from self.feed(
+            CreatePartitions("token", topics, 0, validate_only="validate" in options)
+        )
+
+    def do_alter(self, command: Command) -> Iterator[str]:
+        options = command.options
+        edits = []
+        for operation in ConfigOperation:
+            for pair in options.get(operation.name.lower(), "").split(","):
+                key, _, value = pair.partition(":")
+                if pair:
+                    edits.append(ConfigEdit(key, operation, value.replace("+", ",")))
+        type = int(options.get("type", 2))
+        yield from self.feed(
+            AlterConfigs(
+                "token",
+                tuple(
+                    ResourceEdits(ConfigResource(type, name), tuple(edits))
+                    for name in command.words
+                ),
+                BrokerId(1),
+                replaces_all="replace" in options,
+                validate_only="validate" in options,
+            )
+        )
 
     def do_producer_ids(self, command: Command) -> Iterator[str]:
         id = int(command.words[0])
