@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 KAFKALITE = (sys.executable, "-m", "kafkalite")
@@ -21,13 +22,16 @@ class KafkaliteProcess:
         self._process = process
 
     @classmethod
-    def start(cls, data: Path, *, port: int = 0) -> KafkaliteProcess:
-        """Port 0 takes a free one. `AssertionError`, with what it wrote, when it ends before it is
+    def start(
+        cls, data: Path, *, port: int = 0, settings: Mapping[str, str] | None = None
+    ) -> KafkaliteProcess:
+        """Port 0 takes a free one; `settings` are Kafka's keys. `AssertionError`, with what it wrote, when it ends before it is
         ready."""
+        sets = [f"--set={key}={value}" for key, value in (settings or {}).items()]
         errors = data.with_name(f"{data.name}.stderr")
         with errors.open("a") as sink:
             process = subprocess.Popen(
-                [*KAFKALITE, "serve", "--port", str(port), "--data", str(data)],
+                [*KAFKALITE, "serve", "--port", str(port), "--data", str(data), *sets],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=sink,

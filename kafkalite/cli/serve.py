@@ -12,7 +12,7 @@ import errno
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,16 @@ from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.process import age_ms
 
 if TYPE_CHECKING:
+    from kafkalite.config.views import BrokerConfig
     from kafkalite.log.files import Files
     from kafkalite.server.broker import Broker
 
 _DEFAULT_PORT = 9092
 _DEFAULT_DATA = "kafkalite-data"
 _FAILED = 1
+_WRONG_USE = 2
+_PLACES = {"log.dir": "--data", "log.dirs": "--data"}
+"""Settings that an option makes."""
 _MAX_PORT = 65535
 
 
@@ -33,11 +37,21 @@ class CannotStartError(Exception):
     """One line for a person: what is wrong, and what to do."""
 
 
+class WrongUseError(Exception):
+    """One line for a person: which setting is wrong, and what is allowed."""
+
+
 def add_parser(commands: Any) -> None:  # `Any`: argparse keeps the class of sub-parsers private.
     """The options of `serve`."""
     parser = commands.add_parser("serve", help="run one broker")
+    parser.add_argument("--port", type=_port, help=f"0: a free one (default: {_DEFAULT_PORT})")
     parser.add_argument(
-        "--port", type=_port, default=_DEFAULT_PORT, help="0: a free one (default: %(default)s)"
+        "--set",
+        metavar="KEY=VALUE",
+        dest="settings",
+        action="append",
+        default=[],
+        help="a broker setting by Kafka's name, such as num.partitions=3; may be repeated",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -53,31 +67,94 @@ def run(options: argparse.Namespace) -> int:
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
     try:
+        config = _config(options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(options))
+            runner.run(_serve(options, config))
+    except WrongUseError as problem:
+        print(f"kafkalite: {problem}", file=sys.stderr)
+        return _WRONG_USE
     except CannotStartError as problem:
         print(f"kafkalite: {problem}", file=sys.stderr)
         return _FAILED
     return 0
 
 
-async def _serve(options: argparse.Namespace) -> None:
+async def _serve(options: argparse.Namespace, config: BrokerConfig) -> None:
     stopped = _on_stop_signals()
     async with AsyncExitStack() as stack:
-        with _explained(options):
-            broker = await stack.enter_async_context(_broker(options))
+        with _explained(options, config):
+            broker = await stack.enter_async_context(_broker(options, config))
         where = "memory" if options.ephemeral else options.data
         print(
-            f"kafkalite ready on 127.0.0.1:{broker.addresses[0].port}, data in {where}, "
+            f"kafkalite ready on {_where_to_dial(broker)}, data in {where}, "
             f"started in {age_ms()} ms",
             flush=True,
         )
         await stopped.wait()
 
 
-def _broker(options: argparse.Namespace) -> Broker:
-    """A broker on this machine's clock, sockets and disk."""
+def _where_to_dial(broker: Broker) -> str:
+    """From this machine: the first address, which may be all of them."""
+    from kafkalite.config.listeners import WILDCARDS
+
+    address = broker.addresses[0]
+    return f"127.0.0.1:{address.port}" if address.host in WILDCARDS else str(address)
+
+
+def _config(options: argparse.Namespace) -> BrokerConfig:
+    """What the options set. `WrongUseError` for what no broker can have."""
+    from kafkalite.config.listeners import parse_ip_limits, parse_listeners
     from kafkalite.config.views import BrokerConfig
+    from kafkalite.errors import KafkaError
+
+    settings = _parse_settings(options.settings)
+    if "listeners" not in settings:
+        port = _DEFAULT_PORT if options.port is None else options.port
+        settings["listeners"] = f"PLAINTEXT://localhost:{port}"
+    elif options.port is not None:
+        raise WrongUseError("--port and --set listeners=... say the same thing; use one of them")
+    settings["log.dirs"] = "in memory" if options.ephemeral else options.data
+    try:
+        config = BrokerConfig.of(settings)
+        parse_listeners(config)
+        parse_ip_limits(config)
+    except KafkaError as error:
+        raise WrongUseError(error.message) from error
+    return config
+
+
+def _parse_settings(texts: Sequence[str]) -> dict[str, str]:
+    """By key; of a key that is set twice, the last value."""
+    settings = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise WrongUseError(f"--set {text}: expected KEY=VALUE, such as num.partitions=3")
+        if key in _PLACES:
+            raise WrongUseError(f"--set {key}: use {_PLACES[key]}")
+        _check_known(key)
+        settings[key] = value
+    return settings
+
+
+def _check_known(key: str) -> None:
+    from kafkalite.config.definitions import BROKER_KEYS
+
+    if key in BROKER_KEYS:
+        return
+    from difflib import get_close_matches
+
+    from kafkalite.config.described_keys import broker_keys
+
+    known = broker_keys()
+    if key not in known:
+        nearest = get_close_matches(key, known, n=1, cutoff=0)
+        raise WrongUseError(f"--set {key}: no such broker setting; the nearest is {nearest[0]}")
+
+
+def _broker(options: argparse.Namespace, config: BrokerConfig) -> Broker:
+    """A broker on this machine's clock, sockets and disk."""
     from kafkalite.ports.clock import RealClock
     from kafkalite.ports.entropy import RealEntropy
     from kafkalite.ports.network_sockets import SocketNetwork
@@ -93,9 +170,6 @@ def _broker(options: argparse.Namespace) -> Broker:
         from kafkalite.log.files_os import OsFiles
 
         files, location = OsFiles(options.data), options.data
-    config = BrokerConfig.of(
-        {"listeners": f"PLAINTEXT://localhost:{options.port}", "log.dirs": location}
-    )
     clock = RealClock()
     network = SocketNetwork(
         clock,
@@ -104,6 +178,14 @@ def _broker(options: argparse.Namespace) -> Broker:
     )
     ports = Ports(clock, RealEntropy(), network, files, ThreadWorkers())
     return Broker(config, ports, location=location)
+
+
+def _ports(config: BrokerConfig) -> str:
+    """What one of cannot be had, as the start of a sentence."""
+    from kafkalite.config.listeners import parse_listeners
+
+    ports = [str(listener.bound.port) for listener in parse_listeners(config)]
+    return f"port {ports[0]} is" if len(ports) == 1 else f"one of the ports {', '.join(ports)} is"
 
 
 def _on_stop_signals() -> asyncio.Event:
@@ -119,7 +201,7 @@ def _on_stop_signals() -> asyncio.Event:
 
 
 @contextmanager
-def _explained(options: argparse.Namespace) -> Iterator[None]:
+def _explained(options: argparse.Namespace, config: BrokerConfig) -> Iterator[None]:
     """Turn what a person can mend into one line."""
     from kafkalite.errors import CorruptRecordError
     from kafkalite.log.meta_properties import LogDirectoryError
@@ -136,7 +218,7 @@ def _explained(options: argparse.Namespace) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise CannotStartError(
-                f"port {options.port} is in use; stop what listens there, or choose another with "
+                f"{_ports(config)} in use; stop what listens there, or choose another with "
                 "--port (0 takes a free one)"
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):

@@ -342,7 +342,15 @@ _BROKER_KEYS = (
         "advertised.listeners",
         LIST,
         None,
-        "What clients are told to connect to; not set: the listeners.",
+        "What clients are told to connect to; not set: the address that each has reached. Kafka"
+        " differs: not set, it is the listeners.",
+    ),
+    ConfigKey(
+        "listener.security.protocol.map",
+        STRING,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "The security protocol of each listener's name: NAME:PROTOCOL. PLAINTEXT is all that is"
+        " spoken yet.",
     ),
     ConfigKey("log.dir", LIST, "kafkalite-data", "The data folder where log.dirs is not set."),
     ConfigKey("log.dirs", LIST, None, "The data folders, over which partitions are spread."),
@@ -387,6 +395,19 @@ _BROKER_KEYS = (
         "connections.max.idle.ms", LONG, "600000", "Close a connection that was silent so long."
     ),
     ConfigKey("max.connections", INT, "2147483647", "Connections open at once.", minimum=0),
+    ConfigKey(
+        "max.connections.per.ip",
+        INT,
+        "2147483647",
+        "Connections open at once from one address; 0 only with overrides.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "max.connections.per.ip.overrides",
+        STRING,
+        "",
+        "Other limits for some addresses: HOST:COUNT,HOST:COUNT.",
+    ),
     ConfigKey(
         "queued.max.requests", INT, "500", "Requests read but not answered, in all.", minimum=1
     ),

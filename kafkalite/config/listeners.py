@@ -1,47 +1,224 @@
-"""What one entry of `listeners` says: `NAME://HOST:PORT`.
+"""Where a broker listens, and what clients are told: `listeners`, `advertised.listeners` and
+`listener.security.protocol.map`, read and refused as Kafka does.
 
-Kafka differs: the name, or `listener.security.protocol.map`, says which security protocol is spoken
-there. Here it is PLAINTEXT under any name; the names of the protocols that encrypt or authenticate
-are refused until those come.
+An entry is `NAME://HOST:PORT`. The name is the administrator's, and the map says which security
+protocol is spoken under it. An empty host is all addresses of the machine, port 0 a free one.
+
+Source: Kafka's `SocketServerConfigs` and `KafkaConfig.validateValues`; the tests have the real
+one's answers.
+
+Kafka differs: without `advertised.listeners` it tells every client the listener's own host, or the
+machine's name, and so refuses to listen on 0.0.0.0. Here each client is told the address that it
+reached, so a wildcard is no matter; and it is never told: Kafka takes `[::]` in
+`advertised.listeners`, here it is refused like 0.0.0.0. An empty host there, or port 0, is the one
+that the client reached.
+
+Kafka differs: of SSL, SASL_PLAINTEXT and SASL_SSL nothing is spoken here yet; they are refused.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
 
+from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+PLAINTEXT = "PLAINTEXT"
+
 _ENTRY = re.compile(
-    r"(?P<name>[A-Za-z0-9_]+)://(?P<host>\[[0-9a-fA-F:.%]+\]|[^\[\]:/]*):(?P<port>\d+)"
+    r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)", re.ASCII
 )
+_PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104  # To refuse them.
 _MAX_PORT = 65535
-_NOT_SPOKEN = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_MAX_INT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerAddress:
-    """Where to listen, and under which name clients and the metadata know it."""
+    """One entry: where to listen, or where clients are to dial."""
 
     name: str
     """In upper case, as Kafka keeps it."""
     host: str
-    """Without brackets; empty means all addresses."""
+    """Without brackets; empty means all addresses, or the one reached."""
     port: int
-    """0 means a free one."""
+    """0 means a free one, or the one reached."""
 
 
-def parse_listener(text: str) -> ListenerAddress:
-    """`KafkaError(INVALID_CONFIG)` for anything that is no listener."""
-    found = _ENTRY.fullmatch(text.strip())
-    if found is None or int(found["port"]) > _MAX_PORT:
-        raise KafkaError(
-            ErrorCode.INVALID_CONFIG,
-            f"Invalid value {text} for configuration listeners: expected NAME://HOST:PORT",
+@dataclass(frozen=True, slots=True)
+class ListenerConfig:
+    """One listener."""
+
+    bound: ListenerAddress
+    advertised: ListenerAddress | None
+    """What its clients are told of this broker; None: nothing, since `advertised.listeners` leaves
+    it out."""
+
+    @property
+    def name(self) -> str:
+        """Under which clients come in and brokers register."""
+        return self.bound.name
+
+
+def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
+    """The listeners in their order. `KafkaError(INVALID_CONFIG)`, mostly in Kafka's words, for what
+    cannot be."""
+    advertised = config.advertised_listeners
+    for key, texts in (("listeners", config.listeners), ("advertised.listeners", advertised)):
+        if texts == ():
+            _refuse(
+                f"Configuration '{key}' must not be empty. "
+                "Valid values include: any non-empty value"
+            )
+    protocols = _parse_protocol_map(config.listener_security_protocol_map)
+    bound = _parse_all("listeners", config.listeners, protocols)
+    _check_ports(bound, config.listeners)
+    if advertised is None:
+        return [ListenerConfig(each, ListenerAddress(each.name, "", 0)) for each in bound]
+    told = _parse_all("advertised.listeners", advertised, protocols)
+    names = [each.name for each in bound]
+    if not {each.name for each in told} <= set(names):
+        _refuse(
+            "advertised.listeners listener names must be equal to or a subset of the ones defined "
+            f"in listeners. Found {','.join(each.name for each in told)}. The valid options based "
+            f"on the current configuration are {','.join(names)}"
         )
-    if found["name"].upper() in _NOT_SPOKEN:
-        raise KafkaError(
-            ErrorCode.INVALID_CONFIG,
-            f"Invalid value {text} for configuration listeners: only PLAINTEXT is spoken yet",
+    for each in told:
+        if each.host in WILDCARDS:
+            _refuse(
+                f"advertised.listeners cannot use the nonroutable meta-address {each.host}. "
+                "Use a routable IP address."
+            )
+    by_name = {each.name: each for each in told}
+    return [ListenerConfig(each, by_name.get(each.name)) for each in bound]
+
+
+def _parse_protocol_map(text: str) -> dict[str, str]:
+    """Upper-case listener name to security protocol."""
+    protocols = {}
+    for entry in text.split(",") if text.strip() else ():
+        name, colon, protocol = entry.strip().rpartition(":")
+        if not colon:
+            _refuse(
+                "Error parsing configuration property 'listener.security.protocol.map': "
+                f"{entry.strip()!r} is not NAME:PROTOCOL"
+            )
+        if not name.strip():
+            _refuse("The provided listener name is null or empty string")
+        protocol = protocol.strip().upper()
+        if protocol not in _PROTOCOLS:
+            _refuse(
+                f"Invalid security protocol `{protocol}` defined in listener.security.protocol.map"
+            )
+        protocols[name.strip().upper()] = protocol
+    return protocols
+
+
+def _parse_all(key: str, texts: Sequence[str], protocols: dict[str, str]) -> list[ListenerAddress]:
+    """The entries of one setting, each with a name of its own."""
+    shown = _shown(texts)
+    found = []
+    for text in texts:
+        match = _ENTRY.fullmatch(text.strip())
+        if match is None:
+            _refuse_list(texts, f"Unable to parse {text} to a broker endpoint")
+        name, port = match["name"].upper(), int(match["port"])
+        if name not in protocols:
+            _refuse_list(texts, f"No security protocol defined for listener {name}")
+        if protocols[name] != PLAINTEXT:
+            _refuse(
+                f"Invalid value {text} for configuration {key}: its security protocol is "
+                f"{protocols[name]}, but only PLAINTEXT is spoken yet"
+            )
+        if not 0 <= port <= _MAX_PORT:
+            # Kafka takes any int, and fails when it listens there.
+            _refuse_list(texts, f"{match['port']} is not a port: 0 to {_MAX_PORT} are")
+        found.append(ListenerAddress(name, match["host"], port))
+    if len({each.name for each in found}) < len(found):
+        _refuse_list(texts, f"Each listener must have a different name, listeners: {shown}")
+    return found
+
+
+def _check_ports(found: Sequence[ListenerAddress], texts: Sequence[str]) -> None:
+    """Two listeners share a port only if one is bound to an IPv4 address and the other to an IPv6
+    one."""
+    by_port: dict[int, list[str]] = {}
+    for each in found:
+        if each.port:
+            by_port.setdefault(each.port, []).append(each.host)
+    shown = _shown(texts)
+    for port, hosts in by_port.items():
+        if len(hosts) == 1:
+            continue
+        versions = [address.version for address in map(_ip_address, hosts) if address]
+        names = len(hosts) - len(versions)
+        if names > 1:
+            _refuse_list(texts, f"Each listener must have a different port, listeners: {shown}")
+        if len(versions) != 2:
+            _refuse_list(
+                texts,
+                "Each listener must have a different port unless exactly one listener has an IPv4 "
+                f"address and the other IPv6 address, listeners: {shown}, port: {port}",
+            )
+        if names or versions[0] == versions[1]:
+            _refuse_list(
+                texts,
+                "If you have two listeners on the same port then one needs to be IPv4 and the "
+                f"other IPv6, listeners: {shown}, port: {port}",
+            )
+
+
+def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
+    """By address, what `max.connections.per.ip.overrides` says: `HOST:COUNT,HOST:COUNT`, where all
+    before the last colon is the host. `KafkaError(INVALID_CONFIG)` for what is no such list. Kafka
+    differs: it takes names of hosts too."""
+    limits = {}
+    text = config.max_connections_per_ip_overrides
+    if not text.strip() and config.max_connections_per_ip == 0:
+        _refuse(
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides "
+            "property is set."
         )
-    return ListenerAddress(found["name"].upper(), found["host"].strip("[]"), int(found["port"]))
+    for entry in text.split(",") if text.strip() else ():
+        host, _, count = entry.strip().rpartition(":")
+        host, count = host.strip(), count.strip()
+        is_count = re.fullmatch(r"[+-]?[0-9]{1,10}", count, re.ASCII) and int(count) <= _MAX_INT
+        if not host or not is_count:
+            _refuse(
+                "Error parsing configuration property 'max.connections.per.ip.overrides': "
+                f"{entry.strip()!r} is not HOST:COUNT"
+            )
+        address = _ip_address(host)
+        if address is None:
+            _refuse(f"max.connections.per.ip.overrides contains invalid addresses : {host}")
+        limits[str(address)] = int(count)
+    return limits
+
+
+def _ip_address(host: str) -> IPv4Address | IPv6Address | None:
+    """None for a name."""
+    from ipaddress import ip_address  # Rarely needed, and not cheap to import.
+
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def _shown(texts: Iterable[str]) -> str:
+    return f"[{', '.join(texts)}]"
+
+
+def _refuse_list(texts: Sequence[str], why: str) -> NoReturn:
+    _refuse(f"Error creating broker listeners from '{_shown(texts)}': {why}")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise KafkaError(ErrorCode.INVALID_CONFIG, message)

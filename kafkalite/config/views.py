@@ -97,7 +97,10 @@ class BrokerConfig(NamedTuple):
     broker_rack: str | None = None
     listeners: tuple[str, ...] = ("PLAINTEXT://:9092",)
     advertised_listeners: tuple[str, ...] | None = None
-    """None: the listeners."""
+    """None: each client is told the address that it has reached."""
+    listener_security_protocol_map: str = (
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
+    )
     log_dirs: tuple[str, ...] = ("kafkalite-data",)
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
@@ -109,6 +112,9 @@ class BrokerConfig(NamedTuple):
     socket_listen_backlog_size: int = 1024
     connections_max_idle_ms: int = 600_000
     max_connections: int = 2**31 - 1
+    max_connections_per_ip: int = 2**31 - 1
+    max_connections_per_ip_overrides: str = ""
+    """See `config.listeners.parse_ip_limits`."""
     queued_max_requests: int = 500
     request_timeout_ms: int = 30_000
     fetch_max_bytes: int = 57_671_680

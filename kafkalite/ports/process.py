@@ -1,4 +1,4 @@
-"""How long this process has been running."""
+"""Facts of this process and its machine: how long it has been running, and what it is called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from pathlib import Path
 
 _START_TIME_FIELD = 22 - 3
 """In `/proc/self/stat`, counted from the field after the command's name."""
+
+
+def host_name() -> str:
+    """The machine's own name, for others to dial: what Kafka takes where no host is set."""
+    from socket import gethostname
+
+    return gethostname()
 
 
 def age_ms() -> int:

@@ -1,17 +1,23 @@
 """Where clients are told to find the brokers. One function answers for every API that tells.
 
-A client that reached this broker is told the address that it reached us on, so containers, proxies
-and IPv6 work with no setting; other brokers are told by their registration. A wildcard is never
-told: the local address of an accepted connection is a real one.
+A client is told the addresses of the listener that it came in by: what `advertised.listeners` says
+of it. Without that setting it is told the address at which it reached this broker, so that IPv6,
+several network cards and a free port work with no setting; other brokers are told by their
+registration. A broker that advertises no such listener is not told of. A wildcard is never told:
+the local address of an accepted connection is a real one.
 
-Kafka differs: it tells everyone the listener's `advertised.listeners`, whatever way they came.
+Kafka differs: without the setting it tells everyone the listener's own host, whatever way they
+came.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkalite.metadata.image import MetadataImage, PartitionImage
+from kafkalite.config.listeners import WILDCARDS, ListenerAddress
+from kafkalite.metadata.image import Endpoint, MetadataImage, PartitionImage
+from kafkalite.ports.network import Address
+from kafkalite.ports.process import host_name
 from kafkalite.server.request import RequestContext
 from kafkalite.types import ZERO_UUID, BrokerId, Uuid
 
@@ -30,18 +36,32 @@ class Node:
 
 
 def nodes(ctx: RequestContext) -> list[Node]:
-    """All brokers that are not fenced, by id."""
+    """All brokers that are not fenced and have the listener that the client came in by, by id."""
     services = ctx.services
+    session = ctx.connection.session
     found = []
     for broker in services.image.active_brokers():
         if broker.id == services.broker_id:
-            host, port = ctx.connection.local
-            host = host.removeprefix(_MAPPED_PREFIX)
+            if session.advertised is not None:
+                local = ctx.connection.local
+                host = session.advertised.host or local.host.removeprefix(_MAPPED_PREFIX)
+                port = session.advertised.port or local.port
+                found.append(Node(broker.id, host, port, broker.rack))
         else:
-            endpoint = broker.endpoints[0]
-            host, port = endpoint.host, endpoint.port
-        found.append(Node(broker.id, host, port, broker.rack))
+            found += [
+                Node(broker.id, endpoint.host, endpoint.port, broker.rack)
+                for endpoint in broker.endpoints
+                if endpoint.name == session.listener
+            ]
     return found
+
+
+def registered_endpoint(bound: Address, advertised: ListenerAddress) -> Endpoint:
+    """What the other brokers' clients are told of a listener that is bound there."""
+    host = advertised.host or bound.host
+    if host in WILDCARDS:
+        host = host_name()
+    return Endpoint(advertised.name, host, advertised.port or bound.port)
 
 
 def leader_of(

@@ -13,7 +13,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from kafkalite.config.listeners import ListenerConfig, parse_ip_limits, parse_listeners
+from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
 from kafkalite.controller.features import SUPPORTED, formatted_with
@@ -22,7 +22,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import Endpoint, MetadataImage
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import NO_BROKER_EPOCH, BrokerRegistration, MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -30,13 +30,14 @@ from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
+from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
-from kafkalite.server.listener import ConnectionLimits, ServerListener
+from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.producer_ids import OnBlock, ProducerIds
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.server.replica_manager import ReplicaManager
@@ -80,6 +81,7 @@ class Broker:
         """`location` names the log folder to people. Without `store` the broker is a cluster of its
         own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`."""
         self._config = config
+        self._wanted_listeners = parse_listeners(config)
         self._ports = ports
         self._location = location
         self._store = store
@@ -191,6 +193,7 @@ class Broker:
             max_idle_ms=config.connections_max_idle_ms,
             max_request_bytes=config.socket_request_max_bytes,
         )
+        counts = ConnectionCounts()
         for wanted in self._wanted_listeners:
             listener = ServerListener(
                 self._ports.network,
@@ -199,6 +202,7 @@ class Broker:
                 dispatcher.handle,
                 new_session=partial(Session, wanted.name, wanted.advertised),
                 limits=limits,
+                counts=counts,
                 checks_views=self._checks_views,
             )
             listener.start(wanted.bound.host, wanted.bound.port)
@@ -207,8 +211,9 @@ class Broker:
     def _join(self) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
         endpoints = tuple(
-            Endpoint(parse_listener(text).name, listener.address.host, listener.address.port)
-            for text, listener in zip(self._config.listeners, self._listeners, strict=True)
+            registered_endpoint(listener.address, wanted.advertised)
+            for wanted, listener in zip(self._wanted_listeners, self._listeners, strict=True)
+            if wanted.advertised is not None
         )
         is_first = True
 

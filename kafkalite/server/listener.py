@@ -1,6 +1,7 @@
 """One address that clients connect to, and the connections they have there.
 
-Limits are Kafka's settings of the same names. Kafka differs: at `max.connections` it lets new
+Limits are Kafka's settings of the same names, and hold for all listeners of a broker together.
+Kafka differs: at `max.connections` it lets new
 clients wait unaccepted; here they are closed at once, so that the client says so and the log does.
 """
 
@@ -26,6 +27,8 @@ UNLIMITED = 2**31 - 1
 _SWEEPS_AN_IDLE_TIME = 10
 """An idle connection is closed at most this part of `max_idle_ms` late."""
 _MIN_SWEEP_MS = 100
+_MAPPED_PREFIX = "::ffff:"
+"""An IPv4 client on an IPv6 socket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,28 @@ class ConnectionLimits:
     """`socket.request.max.bytes`."""
 
 
+class ConnectionCounts:
+    """The connections that stand, of all listeners of a broker."""
+
+    __slots__ = ("by_ip", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.by_ip: Counter[str] = Counter()
+
+    def opened(self, host: str) -> None:
+        """One more from there."""
+        self.total += 1
+        self.by_ip[host] += 1
+
+    def closed(self, host: str) -> None:
+        """One less from there."""
+        self.total -= 1
+        self.by_ip[host] -= 1
+        if not self.by_ip[host]:
+            del self.by_ip[host]
+
+
 class ServerListener(Generic[S]):
     """Listens from `start` until `stop`. All of it on the thread of the running loop."""
 
@@ -54,10 +79,11 @@ class ServerListener(Generic[S]):
         *,
         new_session: Callable[[], S],
         limits: ConnectionLimits | None = None,
+        counts: ConnectionCounts | None = None,
         checks_views: bool = False,
     ) -> None:
-        """`pool` is shared by all listeners of a broker; `new_session` makes what dispatch keeps
-        about a client; `checks_views`: see `ClientConnection`."""
+        """`pool` and `counts` are shared by all listeners of a broker; `new_session` makes what
+        dispatch keeps about a client; `checks_views`: see `ClientConnection`."""
         self._network = network
         self._clock = clock
         self._pool = pool
@@ -67,7 +93,7 @@ class ServerListener(Generic[S]):
         self._checks_views = checks_views
         self._listener: Listener | None = None
         self._connections: dict[ClientConnection[S], _Standing] = {}
-        self._by_ip: Counter[str] = Counter()
+        self._counts = counts or ConnectionCounts()
         self._refused_since_told = 0
         self._sweep_timer: Timer | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -117,13 +143,12 @@ class ServerListener(Generic[S]):
 
     def _accept(self, peer: Address) -> ClientConnection[S] | None:
         limits = self._limits
-        per_ip = limits.max_connections_per_ip_overrides.get(
-            peer.host, limits.max_connections_per_ip
-        )
-        if len(self._connections) >= limits.max_connections:
+        host = peer.host.removeprefix(_MAPPED_PREFIX)
+        per_ip = limits.max_connections_per_ip_overrides.get(host, limits.max_connections_per_ip)
+        if self._counts.total >= limits.max_connections:
             self._tell_refusal(peer, f"max.connections={limits.max_connections}")
             return None
-        if self._by_ip[peer.host] >= per_ip:
+        if self._counts.by_ip[host] >= per_ip:
             self._tell_refusal(peer, f"max.connections.per.ip={per_ip}")
             return None
         self._refused_since_told = 0
@@ -136,8 +161,8 @@ class ServerListener(Generic[S]):
             on_closed=self._closed,
             checks_views=self._checks_views,
         )
-        self._connections[connection] = _Standing(peer.host, self._clock.now_ms())
-        self._by_ip[peer.host] += 1
+        self._connections[connection] = _Standing(host, self._clock.now_ms())
+        self._counts.opened(host)
         return connection
 
     def _tell_refusal(self, peer: Address, limit: str) -> None:
@@ -147,10 +172,7 @@ class ServerListener(Generic[S]):
         self._refused_since_told += 1
 
     def _closed(self, connection: ClientConnection[S]) -> None:
-        host = self._connections.pop(connection).host
-        self._by_ip[host] -= 1
-        if not self._by_ip[host]:
-            del self._by_ip[host]
+        self._counts.closed(self._connections.pop(connection).host)
         if self._emptied is not None and not self._connections and not self._emptied.done():
             self._emptied.set_result(None)
 

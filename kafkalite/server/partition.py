@@ -12,6 +12,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
 from kafkalite.log.validation import AppendOrigin
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.purgatory import CommitWait
@@ -28,6 +29,7 @@ class Partition:
         "config",
         "fetches",
         "index",
+        "is_internal",
         "last_high_watermark",
         "leader",
         "log",
@@ -44,6 +46,8 @@ class Partition:
         self.index = index
         self.log = log
         self.config = config
+        self.is_internal = topic in INTERNAL_TOPICS
+        """Clients do not append to it."""
         self.leader: PartitionLeader | None = None
         self.last_high_watermark = Offset(0)
         """When `leader` was last replaced: the high watermark does not fall with a new epoch."""
@@ -134,6 +138,11 @@ class Partition:
             fetch.wake()
         for commit in list(self.commits):
             commit.resolved(self)
+
+    def log_start_moved(self) -> None:
+        """Records were deleted: fetch sessions have that to tell. It ends no wait."""
+        for fetch in list(self.fetches):
+            fetch.look_again()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
         if self.fetches:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kafkalite.types import BrokerId
 
 if TYPE_CHECKING:
+    from kafkalite.config.listeners import ListenerAddress
     from kafkalite.config.views import BrokerConfig
     from kafkalite.metadata.image import MetadataImage
     from kafkalite.ports.clock import Clock
@@ -27,6 +28,9 @@ class Session:
 
     listener: str
     """The name of the listener that it came in by."""
+    advertised: ListenerAddress | None
+    """What its clients are told of this broker: an empty host or port 0 is the one that a client
+    reached; None: they are not told of it."""
 
 
 @dataclass(slots=True)

@@ -49,10 +49,12 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(*options: str, folder: Path) -> Iterator[Served]:
-    """With these options, started in that folder; killed at the end if it still runs."""
+def serving(*options: str, folder: Path, port: str | None = "0") -> Iterator[Served]:
+    """With these options, started in that folder; killed at the end if it still runs. Without a
+    `port` the options say where to listen."""
+    ports = () if port is None else ("--port", port)
     process = subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", *options],
+        [*COMMAND, "serve", *ports, *options],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,

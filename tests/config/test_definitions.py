@@ -21,6 +21,7 @@ SET_BY_THE_ORACLE = {
     "node.id",
     "listeners",
     "advertised.listeners",
+    "listener.security.protocol.map",
     "log.dirs",
     "offsets.topic.num.partitions",
     "offsets.topic.replication.factor",

@@ -335,7 +335,10 @@ async def test_a_start_that_finds_its_second_port_taken_lets_go_of_the_first(
     files = MemoryFiles()
     node = simulation.network.node("broker")
     taken = node.listen("", 9093, lambda peer: None)
-    settings = {"listeners": "ONE://localhost:9092,TWO://localhost:9093"}
+    settings = {
+        "listeners": "ONE://localhost:9092,TWO://localhost:9093",
+        "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
+    }
     with pytest.raises(OSError, match="9093"):
         await make(simulation, files, settings=settings).__aenter__()
     taken.close()

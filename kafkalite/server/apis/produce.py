@@ -58,6 +58,8 @@ API = Api(
 
 ACKS_NONE = 0
 _VALID_ACKS = (ACKS_NONE, 1, ACKS_ALL)
+_ADMIN_CLIENT = "__admin_client"
+"""The one client id that may append to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`)."""
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADERS = 10
 _ATTRIBUTES_LOW_BYTE = 22
@@ -154,6 +156,8 @@ class _Append:
         """Append one partition's batch; a refusal is that partition's alone."""
         try:
             partition = self._find(topic, data.index)
+            if partition.is_internal and self.ctx.client_id != _ADMIN_CLIENT:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
             records = data.records
             if not isinstance(records, memoryview):
                 raise KafkaError(ErrorCode.INVALID_RECORD)

@@ -30,6 +30,7 @@ from kafkalite.server.apis import (
     offset_commit,
     offset_delete,
     offset_fetch,
+    offset_for_leader_epoch,
     produce,
     sync_group,
 )
@@ -54,6 +55,7 @@ APIS: tuple[ApiModule, ...] = (
     delete_topics,  # 20
     delete_records,  # 21
     init_producer_id,  # 22
+    offset_for_leader_epoch,  # 23
     describe_configs,  # 32
     alter_configs,  # 33
     describe_log_dirs,  # 35

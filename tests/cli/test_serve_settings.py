@@ -1,0 +1,73 @@
+"""`kafkalite serve --set`: what acts, and what is refused in one line with exit code 2."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.testing.client import Client
+from tests.cli.serving import ran, serving, talk
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE
+
+METADATA = 9
+
+
+def test_settings_act_and_of_two_the_last(tmp_path: Path) -> None:
+    async def check(client: Client) -> None:
+        answer = await client.ask(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+        assert produced(answer)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        response = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        assert [(node.node_id, node.host) for node in response.brokers] == [(7, "kafka.example")]
+
+    with serving(
+        "--ephemeral",
+        "--set=node.id=3",
+        "--set=node.id=7",
+        "--set",
+        "listeners=PLAINTEXT://127.0.0.1:0",
+        "--set=advertised.listeners=PLAINTEXT://kafka.example:9",
+        folder=tmp_path,
+        port=None,
+    ) as served:
+        talk(served.port, check)
+        assert served.end(signal.SIGTERM)[0] == 0
+
+
+def test_a_setting_of_kafkas_that_has_no_effect_here_is_taken(tmp_path: Path) -> None:
+    with serving("--ephemeral", "--set=num.io.threads=16", folder=tmp_path) as served:
+        assert served.end(signal.SIGTERM)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["num.partitons=3"], ["num.partitons", "nearest is num.partitions"]),
+        (["kafkalite.record.validaton=full"], ["nearest is kafkalite.record.validation"]),
+        (
+            ["kafkalite.record.validation=half"],
+            ["half", "kafkalite.record.validation", "one of: header, full"],
+        ),
+        (["num.partitions=0"], ["num.partitions", "Value must be at least 1"]),
+        (["num.partitions"], ["num.partitions", "KEY=VALUE"]),
+        (["=3"], ["KEY=VALUE"]),
+        (["log.dirs=/tmp/x"], ["log.dirs", "--data"]),
+        (["listeners=SSL://localhost:9093"], ["SSL", "only PLAINTEXT"]),
+        (["listeners=PLAINTEXT://localhost"], ["Unable to parse PLAINTEXT://localhost"]),
+        (["max.connections.per.ip=0"], ["max.connections.per.ip.overrides"]),
+        (["listeners=PLAINTEXT://localhost:0", "--port=0"], ["--port", "listeners"]),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(options: list[str], says: list[str]) -> None:
+    arguments = [each if each.startswith("--") else f"--set={each}" for each in options]
+    ended = ran("serve", "--ephemeral", *arguments)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("kafkalite: ")
+    for text in says:
+        assert text in line
