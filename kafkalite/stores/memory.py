@@ -163,10 +163,11 @@ class MemoryStore:
             if self._log is None:
                 end = Offset(self._image.end_offset + len(changes))
             else:
-                end = self._log.append(changes, self._clock.now_ms())
+                try:
+                    end = self._log.append(changes, self._clock.now_ms())
+                except OSError as error:
+                    return CommitFailed(CommitFailure.STORAGE, str(error))
             self._publish(changes, end, epoch, session.broker_id)
-        except OSError as error:
-            return CommitFailed(CommitFailure.STORAGE, str(error))
         finally:
             self._committing = False
         return Committed(end)
@@ -243,10 +244,14 @@ class _Session:
             watcher(self._store.image, whole(self._store.image))
 
     def tell(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        """Of a commit; within the store."""
+        """Of a commit; within the store. It is committed whatever a watcher does, so one that
+        raises keeps it from nobody."""
         if self.is_open:
             for watcher in self._watchers:
-                watcher(image, delta)
+                try:
+                    watcher(image, delta)
+                except Exception:  # noqa: BLE001  # See above.
+                    _log.exception("A watcher of broker %d failed", self.broker_id)
 
     def close(self) -> None:
         """See `MetadataSession`."""

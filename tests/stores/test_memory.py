@@ -8,10 +8,13 @@ import pytest
 
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.changes import Change
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import (
     CommitFailed,
     CommitFailure,
     CommitResult,
+    Committed,
     Elected,
     StoreEvent,
 )
@@ -115,3 +118,26 @@ def test_a_disk_that_refuses_an_election(caplog: pytest.LogCaptureFixture) -> No
     log.is_full = False
     two.run_for_controller()
     assert len(heard) == 2
+
+
+def test_a_watcher_that_fails_neither_undoes_a_commit_nor_starves_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What is in the log is committed, whatever those do who are told of it."""
+    store = MemoryStore("c", SteerableClock(), open_log(MemoryFiles()))
+    commit = start(store, [])
+
+    def fail(image: MetadataImage, delta: MetadataDelta) -> None:
+        if image.topics:
+            raise OSError(28, "No space left on device")
+
+    seen: list[list[str]] = []
+    bad = store.open_session(BrokerId(2), lambda event: None)
+    bad.watch(fail)
+    bad.watch(lambda image, delta: seen.append(list(image.topics)))
+    good = store.open_session(BrokerId(3), lambda event: None)
+    good.watch(lambda image, delta: seen.append(list(image.topics)))
+    seen.clear()
+    assert isinstance(commit(topic("t", 1)), Committed)
+    assert seen == [["t"], ["t"]]
+    assert "broker 2" in caplog.text
