@@ -7,6 +7,12 @@ from collections.abc import Sequence
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from kafkalite.protocol.messages.fetch import (
     FetchRequest,
     FetchResponse,
@@ -99,6 +105,23 @@ async def test_a_high_watermark_that_moved_is_told_without_records(running: Runn
     await running.produce("t", b"x", b"y")
     (data,) = await consumer.next(fetch("t", {0: 2}))
     assert (values(data), data.high_watermark) == ([], 2)
+    assert await consumer.next() == []
+
+
+@served()
+async def test_a_log_start_that_moved_is_told_without_records(running: Running) -> None:
+    await running.create("t")
+    await running.produce("t", b"x", b"y")
+    consumer, _ = await begin(running, fetch("t", {0: 2}))
+    assert await consumer.next() == []
+    topic = DeleteRecordsTopic(
+        name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=1)]
+    )
+    await (await running.client()).ask(
+        DeleteRecordsRequest(topics=[topic], timeout_ms=1000), 2, DeleteRecordsResponse
+    )
+    (data,) = await consumer.next()
+    assert (values(data), data.high_watermark, data.log_start_offset) == ([], 2, 1)
     assert await consumer.next() == []
 
 

@@ -314,3 +314,18 @@ async def test_acks_all_needs_the_minimum_of_in_sync_replicas(simulation: Simula
         assert refused.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
         served = await ask(running, produce("t", {0: batch(b"x")}, acks=1))
         assert (served.error_code, served.base_offset) == (ErrorCode.NONE, 0)
+
+
+@pytest.mark.parametrize(
+    ("client_id", "code"),
+    [("client", ErrorCode.INVALID_TOPIC_EXCEPTION), ("__admin_client", ErrorCode.NONE)],
+)
+@served()
+async def test_only_the_admin_client_may_append_to_internal_topics(
+    running: Running, client_id: str, code: ErrorCode
+) -> None:
+    await running.create("__consumer_offsets")
+    client = await running.client(client_id)
+    request = produce("__consumer_offsets", {0: batch(b"x")})
+    (answer,) = produced(await client.ask(request, PRODUCE, ProduceResponse))
+    assert (answer.error_code, answer.error_message) == (code, None)

@@ -79,6 +79,7 @@ def _delete(
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         end = partition.leading.deletion_end(offset, partition.config.cleanup_policy)
         partition.log.delete_records(end)
+        partition.log_start_moved()
     except (KafkaError, OSError) as error:
         return _refused(index, code_for(error))
     return DeleteRecordsPartitionResult(
