@@ -3,8 +3,19 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.controller.configs import new_topic_config, topic_config_records
+from kafkalite.controller.events import (
+    AlterConfigs,
+    ConfigEdit,
+    ConfigOperation,
+    ConfigsAltered,
+    NewTopic,
+    ResourceEdits,
+)
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
+from kafkalite.types import BrokerId
+from tests.controller.sample_cluster import Cluster
 
 
 def test_of_a_key_given_twice_the_last_counts() -> None:
@@ -48,3 +59,176 @@ def test_one_record_a_setting() -> None:
         ConfigRecord(resource_type=2, resource_name="t", name="flush.ms", value="6")
     ]
     assert topic_config_records("t", {}) == []
+
+
+def test_a_setting_taken_away_is_a_record_without_a_value() -> None:
+    assert topic_config_records("t", {"flush.ms": None}) == [
+        ConfigRecord(resource_type=2, resource_name="t", name="flush.ms", value=None)
+    ]
+
+
+# Altering.
+
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+
+
+def cluster() -> Cluster:
+    made = Cluster(1)
+    made.create(
+        NewTopic("t", configs=(("retention.ms", "5"), ("cleanup.policy", "delete"))),
+        NewTopic("u"),
+    )
+    return made
+
+
+def edits(topic: str, *edits: ConfigEdit) -> ResourceEdits:
+    return ResourceEdits(ConfigResource(ConfigResourceType.TOPIC, topic), edits)
+
+
+def alter(
+    on: Cluster,
+    *resources: ResourceEdits,
+    replaces_all: bool = False,
+    validate_only: bool = False,
+) -> list[tuple[ErrorCode, str | None]]:
+    event = AlterConfigs("token", resources, BrokerId(1), replaces_all, validate_only)
+    answer = on.feed(event)
+    assert isinstance(answer, ConfigsAltered)
+    assert [each.resource for each in answer.resources] == [each.resource for each in resources]
+    return [(each.code, each.message) for each in answer.resources]
+
+
+def config(on: Cluster, topic: str) -> dict[str, str]:
+    return dict(on.controller.image.topic_config(topic))
+
+
+GRANTED = (ErrorCode.NONE, None)
+
+
+def test_settings_are_set_and_deleted_and_others_stay() -> None:
+    altered = cluster()
+    changes = edits("t", ConfigEdit("flush.ms", SET, "7"), ConfigEdit("retention.ms", DELETE, None))
+    assert alter(altered, changes) == [GRANTED]
+    assert config(altered, "t") == {"cleanup.policy": "delete", "flush.ms": "7"}
+    assert len(altered.records) == 2
+
+
+def test_what_stays_as_it_is_is_no_record() -> None:
+    altered = cluster()
+    same = edits("t", ConfigEdit("retention.ms", SET, "5"), ConfigEdit("flush.ms", DELETE, None))
+    assert alter(altered, same) == [GRANTED]
+    assert altered.records == ()
+
+
+def test_all_settings_are_replaced() -> None:
+    altered = cluster()
+    assert alter(altered, edits("t", ConfigEdit("flush.ms", SET, "7")), replaces_all=True) == [
+        GRANTED
+    ]
+    assert config(altered, "t") == {"flush.ms": "7"}
+
+
+def test_validate_only_changes_nothing() -> None:
+    altered = cluster()
+    wanted = edits("t", ConfigEdit("flush.ms", SET, "7"))
+    assert alter(altered, wanted, validate_only=True) == [GRANTED]
+    assert altered.records == ()
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "expected"),
+    [
+        (APPEND, "compact", "delete,compact"),
+        (APPEND, "delete", "delete"),
+        (APPEND, "compact,delete", "delete,compact"),
+        (SUBTRACT, "delete", ""),
+        (SUBTRACT, "compact", "delete"),
+    ],
+)
+@pytest.mark.parametrize("topic", ["t", "u"])
+def test_lists_are_lengthened_and_shortened_from_what_is_set_or_the_default(
+    topic: str, operation: ConfigOperation, value: str, expected: str
+) -> None:
+    altered = cluster()
+    assert alter(altered, edits(topic, ConfigEdit("cleanup.policy", operation, value))) == [GRANTED]
+    assert config(altered, topic)["cleanup.policy"] == expected
+
+
+def test_a_blank_after_a_comma_is_part_of_an_item() -> None:
+    altered = cluster()
+    alter(altered, edits("t", ConfigEdit("cleanup.policy", SET, "compact, delete")))
+    alter(altered, edits("t", ConfigEdit("cleanup.policy", SUBTRACT, "delete")))
+    assert config(altered, "t")["cleanup.policy"] == "compact, delete"
+
+
+@pytest.mark.parametrize(
+    ("topic", "edit", "code", "words"),
+    [
+        ("t", ConfigEdit("flush.ms", SET, None), 42, "Null value not supported for : flush.ms"),
+        ("t", ConfigEdit("flush.ms", SET, "x"), 40, "Invalid value x for configuration flush.ms"),
+        ("t", ConfigEdit("no.such", SET, "x"), 40, "Unknown topic config name: no.such"),
+        (
+            "t",
+            ConfigEdit("flush.ms", APPEND, "1"),
+            40,
+            "Can't APPEND to key flush.ms because its type is not LIST.",
+        ),
+        (
+            "t",
+            ConfigEdit("no.such", SUBTRACT, "1"),
+            40,
+            "Can't SUBTRACT to key no.such because its type is not LIST.",
+        ),
+        ("t", ConfigEdit("flush.ms", 7, "1"), -1, None),
+        ("absent", ConfigEdit("flush.ms", SET, "1"), 3, "The topic 'absent' does not exist."),
+        ("", ConfigEdit("flush.ms", SET, "1"), 42, "Default topic resources are not allowed."),
+        ("a/b", ConfigEdit("flush.ms", SET, "1"), 17, "Topic name is invalid: 'a/b' contains"),
+    ],
+)
+def test_edits_that_are_refused(topic: str, edit: ConfigEdit, code: int, words: str | None) -> None:
+    altered = cluster()
+    ((refused, message),) = alter(altered, edits(topic, edit))
+    assert refused == code
+    assert (message or "").startswith(words or "")
+    assert (message is None) == (words is None)
+    assert altered.records == ()
+
+
+def test_a_key_given_twice_is_refused() -> None:
+    twice = edits("t", ConfigEdit("flush.ms", SET, "1"), ConfigEdit("flush.ms", DELETE, None))
+    words = "Error due to duplicate config keys"
+    assert alter(cluster(), twice) == [(ErrorCode.INVALID_REQUEST, words)]
+
+
+def test_each_resource_stands_alone() -> None:
+    altered = cluster()
+    answers = alter(
+        altered,
+        edits("t", ConfigEdit("flush.ms", SET, "1")),
+        edits("absent"),
+        edits("t", ConfigEdit("flush.ms", SET, "1")),
+        edits("u", ConfigEdit("flush.ms", SET, "2")),
+        ResourceEdits(ConfigResource(77, "x"), ()),
+    )
+    twice = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+    assert answers == [
+        twice,
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'absent' does not exist."),
+        twice,
+        GRANTED,
+        (ErrorCode.INVALID_REQUEST, "Unknown resource type 77"),
+    ]
+    assert config(altered, "u") == {"flush.ms": "2"}
+    assert "flush.ms" not in config(altered, "t")
+
+
+def test_an_operation_that_there_is_not_refuses_all_topics() -> None:
+    altered = cluster()
+    answers = alter(
+        altered,
+        edits("t", ConfigEdit("flush.ms", 7, "1")),
+        edits("u", ConfigEdit("flush.ms", SET, "2")),
+    )
+    assert answers == [(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * 2
+    assert altered.records == ()
