@@ -48,8 +48,8 @@ bench: $(VENV)/.dev ## kafkalite and the real Kafka side by side; writes benchma
 	@$(ORACLE)/install --no-zookeeper
 	@$(BIN)/python benchmarks/results.py $(BENCH)
 
-simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds
-	@SIMULATION_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation --timeout 0
+simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds, or with SEED=n alone
+	@SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) $(BIN)/pytest -q tests/simulation --timeout 0
 
 wheel: $(VENV)/.dev ## build dist/*.whl
 	@$(BIN)/pip wheel -q --no-deps --wheel-dir dist . && ls dist/*.whl

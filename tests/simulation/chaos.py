@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from kafkalite.testing.faults import FAIR, ROUGH
+from kafkalite.testing.faults import FAIR, ROUGH, Climate
 from tests.simulation.consumers import Inspector
 from tests.simulation.machine import Machine
 from tests.simulation.world import BROKER, World
 
 MOST_TOPICS = 5
+MILD = Climate(max_delay_ms=30)
+HURRICANE = Climate(max_delay_ms=300, drop_probability=0.15, refuse_probability=0.2)
 
 
 class Chaos:
@@ -24,7 +26,7 @@ class Chaos:
     async def run(self, duration_ms: int) -> None:
         until_ms = self._world.clock.now_ms() + duration_ms
         while self._world.clock.now_ms() < until_ms:
-            await self._world.sleep(self._dice.between(200, 4_000))
+            await self._world.sleep(self._dice.between(100, 3_000))
             happen: Callable[[], Awaitable[None]] = self._dice.one_of(
                 [
                     self._kill,
@@ -40,6 +42,7 @@ class Chaos:
             )
             self._world.say(happen.__name__)
             await happen()
+            await self._inspector.check_topics()
         self._world.simulation.weather.climate = FAIR
 
     async def _kill(self) -> None:
@@ -101,7 +104,7 @@ class Chaos:
 
     async def _storm(self) -> None:
         weather = self._world.simulation.weather
-        weather.climate = ROUGH if weather.climate is FAIR else FAIR
+        weather.climate = self._dice.one_of([FAIR, MILD, ROUGH, HURRICANE])
 
     async def _make_a_topic(self) -> None:
         if len(self._world.topics) < MOST_TOPICS:

@@ -3,7 +3,7 @@ the inspector, who reads everything while nobody writes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.create_topics import (
@@ -148,16 +148,8 @@ class Consumer:
             if seen is not None:
                 for _, header in iter_headers(seen.data):
                     self._position = header.next_offset
-            await self._world.sleep(dice.between(0, 300))
+            await self._world.sleep(dice.between(0, 800))
         self._talker.hang_up()
-
-
-@dataclass
-class Inspection:
-    """What there is."""
-
-    topics: dict[str, Uuid] = field(default_factory=dict)
-    partitions: list[PartitionInspected] = field(default_factory=list)
 
 
 class Inspector:
@@ -167,7 +159,13 @@ class Inspector:
         self._world = world
         self._talker = Talker(world, "inspector")
 
-    async def see_topics(self) -> dict[str, Uuid]:
+    async def check_topics(self) -> None:
+        """Tell which are there."""
+        topics = await self._see_topics()
+        for name in self._world.topics:
+            self._world.tell(TopicSeen(name, topics.get(name)))
+
+    async def _see_topics(self) -> dict[str, Uuid]:
         """Of the world's topics, those that are there."""
         names = [MetadataRequestTopic(name=name) for name in self._world.topics]
         request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
@@ -178,7 +176,7 @@ class Inspector:
     async def make_topics(self) -> None:
         """Those that there should be and are not."""
         while True:
-            there = await self.see_topics()
+            there = await self._see_topics()
             missing = [name for name in self._world.topics if name not in there]
             for name, topic_id in there.items():
                 self._world.tell(TopicSeen(name, topic_id))
@@ -204,24 +202,23 @@ class Inspector:
 
     async def after_power_loss(self) -> None:
         """Tell what is left, and make again what is gone."""
-        topics = await self.see_topics()
+        topics = await self._see_topics()
         ends: dict[TopicPartition, int] = {}
         for partition in self._partitions(topics):
             reader = Reader(self._world, self._talker, partition)
             ends[partition] = await self._offset(reader, LATEST, is_told=False)
         self._world.tell(PowerLost(ends, topics))
-        await self.inspect()
+        for partition in ends:
+            await self._inspect(partition)
         await self.make_topics()
 
     async def inspect(self) -> None:
         """Read everything."""
-        topics = await self.see_topics()
-        for name in self._world.topics:
-            self._world.tell(TopicSeen(name, topics.get(name)))
-        for partition in self._partitions(topics):
+        await self.check_topics()
+        for partition in self._partitions(self._world.topics):
             await self._inspect(partition)
 
-    def _partitions(self, topics: dict[str, Uuid]) -> list[TopicPartition]:
+    def _partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         return [
             TopicPartition(name, index)
             for name in topics

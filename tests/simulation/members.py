@@ -3,7 +3,6 @@ out, resumes, reads, commits, keeps its session alive, and leaves, or dies witho
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode
 from kafkalite.protocol.codec import encode
 from kafkalite.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from kafkalite.protocol.messages.join_group import JoinGroupResponse
@@ -15,7 +14,6 @@ from tests.simulation.group_calls import GroupCalls, LostPlaceError, RebalanceEr
 from tests.simulation.world import BACKOFF_MS, Talker, World
 
 HEARTBEAT_MS = 1_500
-_SESSION_OVER = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
 
 
 class Member:
@@ -46,14 +44,8 @@ class Member:
         while not self._world.is_ending:
             try:
                 await self._join()
-                while not self._world.is_ending:
-                    if self._dice.chance(0.01):
-                        return  # The group will notice when the session is over.
-                    if self._dice.chance(0.01):
-                        await self._calls.leave()
-                        return
-                    await self._work()
-                await self._commit()
+                await self._work()
+                return
             except RebalanceError:
                 await self._commit_if_let()
             except LostPlaceError:
@@ -82,6 +74,17 @@ class Member:
             self._readers[partition] = Reader(self._world, self._data, partition)
 
     async def _work(self) -> None:
+        """Until this consumer comes to its end, in one way or the other."""
+        while not self._world.is_ending:
+            if self._dice.chance(0.01):
+                return  # The group will notice when the session is over.
+            if self._dice.chance(0.01):
+                break
+            await self._work_a_bit()
+        await self._commit()
+        await self._calls.leave()
+
+    async def _work_a_bit(self) -> None:
         if self._world.clock.now_ms() >= self._heard_of_ms + HEARTBEAT_MS:
             await self._calls.heartbeat()
             self._heard_of_ms = self._world.clock.now_ms()

@@ -92,7 +92,7 @@ class Producer:
                     if len(self._in_flight) < most:
                         self._make()
             await self._settle()
-            await self._world.sleep(self._dice.between(0, 400))
+            await self._world.sleep(self._dice.between(0, 1_000))
         self._talker.hang_up()
 
     async def _begin(self) -> None:

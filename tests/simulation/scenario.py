@@ -22,7 +22,7 @@ from tests.simulation.producers import Producer
 from tests.simulation.world import World
 
 GROUPS = {"red": ("topic-0", "topic-1"), "blue": ("topic-0",)}
-DURATION_MS = 40_000
+DURATION_MS = 30_000
 """Of the part with faults."""
 LIMIT_MS = 1_800_000
 

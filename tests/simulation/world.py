@@ -99,7 +99,11 @@ class World:
         if isinstance(seen, PowerLost):
             self.power_losses += 1
         for checker in self.checkers:
-            checker.see(seen)
+            try:
+                checker.see(seen)
+            except ViolationError as violation:
+                violation.add_note(f"seen by {type(checker).__name__}")
+                raise
 
     def say(self, text: str) -> None:
         self.simulation.trace.add(text)

@@ -1,0 +1,74 @@
+"""A whole broker, its clients and all that can befall them, once for each seed.
+
+make simulate SEEDS=1000            seeds 1 to 1000
+make simulate SEED=42               that one, as the command line of a failure has it
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.scenario import simulate
+
+PROGRAM = Path(__file__).with_name("scenario.py")
+DEFAULT_SEEDS = 50
+
+
+def seeds() -> range:
+    """As the environment has it; see the Makefile."""
+    one = os.environ.get("SIMULATION_SEED")
+    if one:
+        return range(int(one), int(one) + 1)
+    return range(1, int(os.environ.get("SIMULATION_SEEDS") or DEFAULT_SEEDS) + 1)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_a_broker_keeps_its_promises(seed: int) -> None:
+    try:
+        simulate(seed)
+    except BaseException as error:
+        error.add_note(f"The same again: make simulate SEED={seed}")
+        raise
+
+
+def trace_of_a_process(seed: int, hash_seed: int) -> str:
+    return subprocess.run(
+        [sys.executable, PROGRAM, str(seed)],
+        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(PROGRAM.parents[2])},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
+    one, same, other = (
+        trace_of_a_process(5, hash_seed=1),
+        trace_of_a_process(5, hash_seed=2),
+        trace_of_a_process(6, hash_seed=1),
+    )
+    assert one == same
+    assert one != other
+    assert len(one.splitlines()) > 500
+
+
+def test_between_them_the_seeds_meet_every_fault() -> None:
+    traces = "\n".join(line for seed in range(1, 9) for line in simulate(seed).lines)
+    for what in (
+        "lost power",
+        "killed",
+        "stopped",
+        "died while it stopped",
+        "_refuse_changes",
+        "_set_the_clock",
+        "_cut_off",
+        "_make_a_topic",
+        "reset",
+        "refused",
+    ):
+        assert what in traces

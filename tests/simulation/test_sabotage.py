@@ -1,0 +1,233 @@
+"""Whether the simulation would notice: the product is broken by hand, and a checker must see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kafkalite.coordinator.groups import commits
+from kafkalite.coordinator.groups.classic import membership
+from kafkalite.coordinator.groups.classic.events import CommitOffsets, SyncGroup
+from kafkalite.coordinator.groups.classic.state import ClassicGroup
+from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.offsets import CommittedOffsets
+from kafkalite.errors import ErrorCode
+from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.metadata.changes import Change
+from kafkalite.protocol.messages.metadata_records import PartitionRecord, TopicRecord
+from kafkalite.protocol.records.batch import iter_headers
+from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server.producer_ids import OnId, ProducerIds
+from kafkalite.stores import metadata_log
+from kafkalite.testing.checkers import ViolationError
+from kafkalite.types import METADATA_TOPIC_ID, NO_TIMESTAMP, Offset, ProducerId
+from tests.simulation.machine import Machine
+from tests.simulation.scenario import simulate
+
+MOST_SEEDS = 60
+Patch = pytest.MonkeyPatch
+Original = Callable[..., Any]  # Any: what is broken is called with whatever the product passes on.
+
+
+class Every:
+    """True each `count`-th time."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._calls = 0
+
+    def __call__(self) -> bool:
+        self._calls += 1
+        return self._calls % self._count == 0
+
+
+def loses_an_append(patch: Patch) -> None:
+    original: Original = PartitionLog.append_as_leader
+    now = Every(40)
+
+    def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
+        if log.topic_id == METADATA_TOPIC_ID or not now():
+            appended: Appended = original(log, records, **options)
+            return appended
+        count = sum(header.records_count for _, header in iter_headers(records))
+        return Appended(log.end_offset, Offset(log.end_offset + count - 1), NO_TIMESTAMP)
+
+    patch.setattr(PartitionLog, "append_as_leader", append)
+
+
+def answers_before_it_writes(patch: Patch) -> None:
+    """What it did not write in time dies with it."""
+    original = Machine.kill
+
+    def kill(machine: Machine) -> None:
+        original(machine)
+        machine.disk.crash(lambda path, unsynced: 0 if path.startswith("topic-") else unsynced)
+
+    patch.setattr(Machine, "kill", kill)
+
+
+def gives_an_id_twice(patch: Patch) -> None:
+    patch.setattr(ProducerIds, "next", lambda ids, on_id: give(on_id))
+
+    def give(on_id: OnId) -> None:
+        on_id(ProducerId(7))
+
+
+def skips_an_offset(patch: Patch) -> None:
+    original: Original = PartitionLog.append_as_leader
+    now = Every(40)
+
+    def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
+        if log.topic_id != METADATA_TOPIC_ID and now():
+            log.end_offset = Offset(log.end_offset + 1)
+        appended: Appended = original(log, records, **options)
+        return appended
+
+    patch.setattr(PartitionLog, "append_as_leader", append)
+
+
+def forgets_producers_in_a_restart(patch: Patch) -> None:
+    patch.setattr(PartitionLog, "_load_producers", lambda log, now: None)
+
+
+def shows_an_old_high_watermark(patch: Patch) -> None:
+    original = PartitionLeader.appended
+    late = Every(10)
+
+    def appended(leader: PartitionLeader, end_offset: Offset) -> bool:
+        if late():
+            leader.end_offset = end_offset
+            return False
+        return original(leader, end_offset)
+
+    patch.setattr(PartitionLeader, "appended", appended)
+
+
+def changes_what_was_read(patch: Patch) -> None:
+    original: Original = PartitionLog.read
+    now = Every(20)
+
+    def read(log: PartitionLog, offset: Offset, **options: Any) -> LogRead:
+        found: LogRead = original(log, offset, **options)
+        if found.part is None or log.topic_id == METADATA_TOPIC_ID or not now():
+            return found
+        assert isinstance(found.part, memoryview)
+        data = bytearray(found.part)
+        data[15] ^= 1  # The lowest byte of the first batch's leader epoch, which no CRC covers.
+        return LogRead(memoryview(data), found.size_bytes)
+
+    patch.setattr(PartitionLog, "read", read)
+
+
+def loses_a_topic_in_a_restart(patch: Patch) -> None:
+    original: Original = vars(metadata_log)["changes_in"]
+
+    def changes_in(*args: Any) -> Iterator[Change]:
+        lost = None
+        for change in original(*args):
+            if isinstance(change, TopicRecord) and change.name == "topic-1":
+                lost = change.topic_id
+            elif not (isinstance(change, PartitionRecord) and change.topic_id == lost):
+                yield change
+
+    patch.setattr(metadata_log, "changes_in", changes_in)
+
+
+def gives_all_to_everybody(patch: Patch) -> None:
+    original = membership._assign
+
+    def assign(draft: Draft, group: ClassicGroup, event: SyncGroup) -> None:
+        everything = b" ".join(given.assignment for given in event.assignments)
+        given = tuple(each._replace(assignment=everything) for each in event.assignments)
+        original(draft, group, event._replace(assignments=given))
+
+    patch.setattr(membership, "_assign", assign)
+
+
+def takes_commits_of_anybody(patch: Patch) -> None:
+    def check(group: ClassicGroup | None, event: CommitOffsets) -> ErrorCode:
+        return ErrorCode.NONE
+
+    patch.setattr(commits, "_check_commit", check)
+    patch.setattr(commits, "keep_session", lambda *args: None)
+
+
+def loses_a_commit(patch: Patch) -> None:
+    original: Original = CommittedOffsets.apply
+    now = Every(3)
+
+    def apply(offsets: CommittedOffsets, *args: Any) -> None:
+        if not now():
+            original(offsets, *args)
+
+    patch.setattr(CommittedOffsets, "apply", apply)
+
+
+def forgets_commits_in_a_restart(patch: Patch) -> None:
+    """Lets them go back to the first one."""
+    original: Original = CommittedOffsets.apply
+
+    def apply(offsets: CommittedOffsets, key: Any, value: Any, *args: Any) -> None:
+        known = offsets.of_group(key.group)
+        if not any((each.topic, each.partition) == (key.topic, key.partition) for each in known):
+            original(offsets, key, value, *args)
+
+    patch.setattr(CommittedOffsets, "apply", apply)
+
+
+CASES: list[tuple[Callable[[Patch], None], set[str]]] = [
+    (loses_an_append, {"AcknowledgedRecordsSurvive"}),
+    (
+        answers_before_it_writes,
+        {"AcknowledgedRecordsSurvive", "HighWatermarkNeverFalls", "ReadsAreStable"},
+    ),
+    (gives_an_id_twice, {"ProducerIdsAreUnique"}),
+    (skips_an_offset, {"OffsetsHaveNoHoles"}),
+    (forgets_producers_in_a_restart, {"EachRecordInOrder"}),
+    (shows_an_old_high_watermark, {"HighWatermarkNeverFalls"}),
+    (changes_what_was_read, {"ReadsAreStable"}),
+    (loses_a_topic_in_a_restart, {"TopicsStay"}),
+    (gives_all_to_everybody, {"EachPartitionHasOneOwner"}),
+    (takes_commits_of_anybody, {"OldGenerationsAreRefused"}),
+    (loses_a_commit, {"CommitsAreKept"}),
+    (forgets_commits_in_a_restart, {"CommitsAreKept"}),
+]
+
+
+def violations(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from violations(each)
+    else:
+        yield error
+
+
+def who_sees(error: BaseException) -> set[str]:
+    """The checkers that raised it."""
+    notes = [
+        note
+        for violation in violations(error)
+        if isinstance(violation, ViolationError)
+        for note in getattr(violation, "__notes__", ())
+    ]
+    return {note.removeprefix("seen by ") for note in notes if note.startswith("seen by ")}
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "expected"), CASES, ids=[sabotage.__name__ for sabotage, _ in CASES]
+)
+def test_a_broken_broker_is_found_out(
+    sabotage: Callable[[Patch], None], expected: set[str], monkeypatch: Patch
+) -> None:
+    sabotage(monkeypatch)
+    seen: list[BaseException] = []
+    for seed in range(1, MOST_SEEDS + 1):
+        try:
+            simulate(seed)
+        except (ViolationError, ExceptionGroup) as error:
+            if who_sees(error) & expected:
+                return
+            seen.append(error)
+    pytest.fail(f"nobody has seen it in {MOST_SEEDS} seeds, but {seen}")
