@@ -222,8 +222,15 @@ class LogDirectory:
         self.logs[partition] = log
         return log
 
+    def has_folder(self, partition: TopicPartition, topic_id: Uuid) -> bool:
+        """Whether there is a folder that is this topic's, open or not."""
+        folder = str(partition)
+        return self._files.exists(folder) and read_topic_id(self._files, folder) == topic_id
+
     def delete_partition(self, partition: TopicPartition, unique: Uuid) -> str:
-        """Close and rename it, so that its name is free at once: the folder for `remove`."""
+        """Let go of it and rename it, so that its name is free at once: the folder for `remove`.
+
+        `OSError` leaves the folder where it is; nothing has it open then."""
         return self._set_aside(partition, unique, DELETE_SUFFIX)
 
     def set_stray(self, partition: TopicPartition, unique: Uuid) -> str:
@@ -233,7 +240,7 @@ class LogDirectory:
     def _set_aside(self, partition: TopicPartition, unique: Uuid, suffix: str) -> str:
         log = self.logs.pop(partition, None)
         if log is not None:
-            log.close()
+            log.release_files()
         tail = f"-{partition.partition}.{unique.hex()}{suffix}"
         folder = partition.topic[: _MAX_NAME - len(tail)] + tail
         self._files.rename(str(partition), folder)

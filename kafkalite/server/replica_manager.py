@@ -1,5 +1,11 @@
 """The partitions that this broker holds: found by name or id, made and dropped as metadata says.
 
+A partition whose disk refuses, or whose files cannot be read, is offline: it is answered with
+KAFKA_STORAGE_ERROR and told in the log, and the others go on. What the metadata next says of it
+tries again.
+
+Kafka differs: it takes every partition of the folder offline at the first error.
+
 Source: Kafka's `ReplicaManager.applyDelta` and `getPartitionOrError`.
 """
 
@@ -9,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from kafkalite.config.views import BrokerConfig, TopicConfig
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.metadata.delta import MetadataDelta, PartitionChange
 from kafkalite.metadata.image import (
@@ -25,6 +31,9 @@ from kafkalite.server.partition import Partition
 from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
+
+_UNUSABLE = (OSError, CorruptRecordError, KafkaError)
+"""What may keep one partition offline: the disk, its files, another topic's folder."""
 
 
 class ReplicaManager:
@@ -49,6 +58,8 @@ class ReplicaManager:
         self._remove_later = remove_later
         self._by_name: dict[str, dict[int, Partition]] = {}
         self._by_id: dict[Uuid, dict[int, Partition]] = {}
+        self._offline: dict[tuple[Uuid, int], Partition] = {}
+        """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._image = MetadataImage()
 
     # Asked by handlers.
@@ -76,7 +87,7 @@ class ReplicaManager:
         if known is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self._broker_id in known.replicas:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "its log could not be opened")
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "its log cannot be used")
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def high_watermarks(self) -> dict[TopicPartition, Offset]:
@@ -87,7 +98,7 @@ class ReplicaManager:
                 if partition.leader is None
                 else partition.leader.high_watermark
             )
-            for partition in self.partitions()
+            for partition in (*self.partitions(), *self._offline.values())
         }
 
     @property
@@ -96,7 +107,7 @@ class ReplicaManager:
         return self._directory
 
     def partitions(self) -> Iterator[Partition]:
-        """All replicas here."""
+        """All replicas here, but for those that are offline."""
         for held in self._by_id.values():
             yield from held.values()
 
@@ -112,12 +123,18 @@ class ReplicaManager:
                 and found.topic_id in (None, topic.id)
                 and found.partition.partition < len(topic.partitions)
             )
-            if not is_known:
+            if is_known:
+                continue
+            try:
                 folder = self._directory.set_stray(found.partition, self._entropy.uuid())
+            except OSError as error:
+                _log.error("%s is not in the metadata, and stays: %s", found.folder, error)
+            else:
                 _log.warning("%s is not in the metadata: set aside as %s", found.folder, folder)
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        """Hold what `image` gives this broker. When it returns, partitions led here are usable."""
+        """Hold what `image` gives this broker. When it returns, partitions led here are usable, or
+        offline."""
         self._image = image
         for topic in delta.deleted:
             self._delete(topic)
@@ -134,24 +151,37 @@ class ReplicaManager:
 
     def _delete(self, topic: TopicImage) -> None:
         self._by_name.pop(topic.name, None)  # Before any wait ends: whoever looks finds nothing.
-        for partition in self._by_id.pop(topic.id, {}).values():
-            key = TopicPartition(topic.name, partition.index)
-            self._remove_later(self._directory.delete_partition(key, self._entropy.uuid()))
-            partition.resign()
+        held = self._by_id.pop(topic.id, {})
+        for index in range(len(topic.partitions)):
+            partition = held.get(index) or self._offline.pop((topic.id, index), None)
+            key = TopicPartition(topic.name, index)
+            try:
+                if partition is not None or self._directory.has_folder(key, topic.id):
+                    folder = self._directory.delete_partition(key, self._entropy.uuid())
+                    self._remove_later(folder)
+            except (OSError, CorruptRecordError) as error:
+                _log.error("%s-%d is deleted, and its folder stays: %s", topic.name, index, error)
+            if partition is not None:
+                partition.resign()
 
     def _change(self, change: PartitionChange) -> None:
         if self._broker_id not in change.after.replicas:
             return  # Reassignment, which takes replicas away, comes with the cluster.
-        held = self._by_id.setdefault(change.topic.id, {})
-        self._by_name[change.topic.name] = held
-        partition = held.get(change.index)
-        if partition is None:
-            try:
-                partition = held[change.index] = self._open(change.topic, change.index)
-            except (KafkaError, OSError):
-                _log.exception("%s-%d cannot be opened", change.topic.name, change.index)
-                return
-        self._follow(partition, change.after)
+        topic, index = change.topic, change.index
+        held = self._by_id.setdefault(topic.id, {})
+        self._by_name[topic.name] = held
+        partition = held.get(index) or self._offline.pop((topic.id, index), None)
+        try:
+            if partition is None:
+                partition = self._open(topic, index)
+            held[index] = partition
+            self._follow(partition, change.after)
+        except _UNUSABLE as error:
+            _log.error("%s-%d is offline: %s", topic.name, index, error)
+            held.pop(index, None)
+            if partition is not None:
+                self._offline[topic.id, index] = partition
+                partition.resign()
 
     def _follow(self, partition: Partition, image: PartitionImage) -> None:
         """Lead or cease to lead, as the metadata says."""

@@ -8,8 +8,11 @@ from contextlib import asynccontextmanager
 from kafkalite.controller.events import (
     CreatedTopic,
     CreateTopics,
+    DeleteTopics,
     NewTopic,
     TopicsCreated,
+    TopicsDeleted,
+    TopicToDelete,
 )
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import KafkaError
@@ -101,6 +104,11 @@ class Other:
                 directories=[self._entropy.uuid() for _ in replicas],
             )
         )
+
+    def delete(self, name: str) -> None:
+        replies: list[TopicsDeleted | KafkaError] = []
+        self._driver.submit(DeleteTopics(None, (TopicToDelete(name),)), replies.append)
+        assert isinstance(replies[0], TopicsDeleted), replies
 
     def leave(self) -> None:
         """End its session. Broker 1 becomes the controller."""

@@ -19,6 +19,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.network import Address, Network
+from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -153,7 +154,7 @@ def make(
 ) -> Broker:
     """A broker that is not started. `settings` are Kafka's keys."""
     node = simulation.network.node("broker")
-    ports = Ports(simulation.clock, simulation.entropy, node, files, simulation.workers)
+    ports = Ports(simulation.clock, simulation.entropy, node, files, InlineWorkers())
     config = BrokerConfig.of({"listeners": f"PLAINTEXT://localhost:{PORT}", **(settings or {})})
     return Broker(
         config,
