@@ -122,3 +122,23 @@ def test_small_doubles_too(value: str, shown: str) -> None:
 def test_default_is_parsed_if_there_is_one() -> None:
     assert key(ConfigType.INT).parse_default() is None
     assert TOPIC_KEYS["segment.bytes"].parse_default() == 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "shown"),
+    [
+        (ConfigType.INT, " +7 ", "7"),
+        (ConfigType.BOOLEAN, "TRUE", "true"),
+        (ConfigType.DOUBLE, "1e7", "1.0E7"),
+        (ConfigType.LIST, "a, b,a", "a,b"),
+        (ConfigType.LIST, "", ""),
+        (ConfigType.STRING, " a ", "a"),
+    ],
+)
+def test_values_are_shown_as_java_prints_them(type: ConfigType, text: str, shown: str) -> None:
+    assert ConfigKey("k", type, None, "A key.").show(text) == shown
+
+
+def test_passwords_are_sensitive() -> None:
+    assert ConfigKey("k", ConfigType.PASSWORD, None, "A key.").is_sensitive
+    assert not ConfigKey("k", ConfigType.STRING, None, "A key.").is_sensitive

@@ -267,3 +267,58 @@ def test_on_a_real_disk(tmp_path: Path) -> None:
     assert again.was_clean
     assert open_orders(again).end_offset == 1
     again.abandon()
+
+
+def start_within_a_segment(directory: LogDirectory) -> None:
+    log = open_orders(directory)
+    for _ in range(3):
+        append(log, batch())
+    log.delete_records(Offset(2))
+
+
+def test_a_start_within_a_segment_is_remembered_over_a_clean_stop(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    start_within_a_segment(directory)
+    assert directory.find_log_starts() == {ORDERS: 2}
+    stop(directory)
+    assert open_orders(open_directory(files)).log_start_offset == 2
+
+
+def test_a_start_within_a_segment_is_remembered_over_a_crash_once_written(
+    files: MemoryFiles,
+) -> None:
+    directory = open_directory(files)
+    start_within_a_segment(directory)
+    directory.write_log_starts(directory.find_log_starts())
+    for log in directory.logs.values():
+        log.sync()
+    directory.abandon()
+    files.crash()
+    again = open_directory(files)
+    assert open_orders(again).log_start_offset == 2
+
+
+def test_a_start_is_kept_while_its_partition_is_not_open(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    start_within_a_segment(directory)
+    stop(directory)
+    again = open_directory(files)
+    assert again.find_log_starts() == {ORDERS: 2}
+    stop(again)
+    assert open_orders(open_directory(files)).log_start_offset == 2
+
+
+def test_a_start_at_a_segment_is_no_line_of_the_checkpoint(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    log = open_orders(directory)
+    append(log, batch())
+    log.roll(NOW)
+    append(log, batch())
+    log.delete_records(Offset(1))
+    assert directory.find_log_starts() == {}
+
+
+def test_the_space_of_the_disk_is_told(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    assert directory.space() == files.space()
+    assert directory.location == "/data/logs"

@@ -196,6 +196,21 @@ def test_sync_returns(file: File) -> None:
     assert file.read(0, 3) == b"abc"
 
 
+def test_the_disk_has_space(files: Files, file: File) -> None:
+    file.append([b"x" * 1000])
+    space = files.space()
+    assert 0 < space.usable_bytes < space.total_bytes
+
+
+def test_files_in_memory_take_space_of_their_own() -> None:
+    files = MemoryFiles()
+    files.make_folder("a/b")
+    before = files.space()
+    assert before.usable_bytes == before.total_bytes
+    files.open("a/b/c").append([b"x" * 1000])
+    assert files.space() == before._replace(usable_bytes=before.total_bytes - 1000)
+
+
 def test_a_lock_has_one_holder(files: Files) -> None:
     lock = files.lock(".lock")
     with pytest.raises(BlockingIOError):

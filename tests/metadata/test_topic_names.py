@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.topic_names import collision_key, validate_topic_name
+from kafkalite.metadata.topic_names import collision_key, is_legal, validate_topic_name
 
 LONG = "x" * 250
 CHARACTERS = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
@@ -38,3 +38,8 @@ def test_illegal_names_in_kafkas_words(name: str, problem: str) -> None:
 
 def test_dots_and_underscores_collide() -> None:
     assert collision_key("a.b_c") == collision_key("a_b.c") != collision_key("a-b-c")
+
+
+@pytest.mark.parametrize(("name", "legal"), [("a", True), ("", False), ("a/b", False)])
+def test_whether_a_name_is_legal(name: str, legal: bool) -> None:
+    assert is_legal(name) == legal

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.types import BrokerId, LeaderEpoch, Offset
 
@@ -71,3 +71,26 @@ def test_acks_all_needs_enough_replicas_in_sync() -> None:
 )
 def test_a_claimed_epoch_is_checked(claimed: int, told: ErrorCode) -> None:
     assert leader(1).check_epoch(LeaderEpoch(claimed)) is told
+
+
+@pytest.mark.parametrize(("offset", "end"), [(0, 0), (3, 3), (7, 7), (-1, 7)])
+@pytest.mark.parametrize("policy", [("delete",), ("compact", "delete"), ()])
+def test_records_are_deleted_up_to_the_high_watermark(
+    offset: int, end: int, policy: tuple[str, ...]
+) -> None:
+    two = leader(1, 2, end=9, high_watermark=7)
+    assert two.deletion_end(offset, policy) == end
+
+
+@pytest.mark.parametrize("offset", [8, 9, 10, -2])
+def test_records_above_the_high_watermark_are_not_deleted(offset: int) -> None:
+    two = leader(1, 2, end=9, high_watermark=7)
+    with pytest.raises(KafkaError) as refused:
+        two.deletion_end(offset, ("delete",))
+    assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_what_is_only_compacted_keeps_its_records() -> None:
+    with pytest.raises(KafkaError) as refused:
+        leader(1, end=9).deletion_end(100, ("compact",))
+    assert refused.value.code is ErrorCode.POLICY_VIOLATION

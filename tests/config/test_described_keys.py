@@ -1,0 +1,90 @@
+"""The tables against what a fresh Kafka 4.4.0 describes (`tests/data/configs.json`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkalite.config.definitions import BROKER_KEYS
+from kafkalite.config.described_keys import CLIENT_METRICS_KEYS, GROUP_KEYS, broker_keys
+from kafkalite.config.keys import ConfigKey, ConfigType
+
+# Any: JSON.
+DESCRIBED: dict[str, list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parent.parent / "data" / "configs.json").read_text()
+)
+KNOWN = {entry["name"]: entry for entry in DESCRIBED["broker"] if entry["config_type"]}
+"""Without `super.users`, which is no key of the broker's but was set."""
+STATIC, DEFAULT = 4, 5
+
+
+def test_all_broker_keys_are_kafkas_or_ours() -> None:
+    names = {name for name in broker_keys() if not name.startswith("kafkalite.")}
+    assert names == KNOWN.keys()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_broker_key_is_as_kafka_describes_it(name: str) -> None:
+    key, entry = broker_keys()[name], KNOWN[name]
+    assert key.type == entry["config_type"]
+    assert key.is_read_only == entry["read_only"]
+    assert key.is_sensitive == entry["is_sensitive"]
+    if name not in BROKER_KEYS:  # Theirs are held against it in `test_definitions.py`.
+        defaults = [s["value"] for s in entry["synonyms"] if s["source"] == DEFAULT]
+        is_set = entry["config_source"] == STATIC
+        assert key.default == (next(iter(defaults), None) if is_set else entry["value"])
+
+
+def test_a_key_that_does_nothing_says_so() -> None:
+    for name, key in broker_keys().items():
+        if name not in BROKER_KEYS:
+            assert key.doc.endswith(". Taken, and without effect here.")
+            assert not key.doc.startswith(" ")
+
+
+def test_what_broker_keys_act_is_told_by_their_own_table() -> None:
+    for name, key in BROKER_KEYS.items():
+        assert broker_keys()[name]._replace(is_read_only=False) == key
+
+
+@pytest.mark.parametrize(
+    ("keys", "entries"),
+    [(GROUP_KEYS, DESCRIBED["group"]), (CLIENT_METRICS_KEYS, DESCRIBED["client-metrics"])],
+    ids=["group", "client-metrics"],
+)
+def test_keys_of_groups_and_subscriptions(
+    keys: dict[str, ConfigKey],
+    entries: list[dict[str, Any]],  # Any: JSON.
+) -> None:
+    shown = {
+        name: (key.type, key.default, [synonym.name for synonym in key.synonyms])
+        for name, key in keys.items()
+    }
+    assert shown == {
+        entry["name"]: (
+            entry["config_type"],
+            entry["value"],
+            [synonym["name"] for synonym in entry["synonyms"]],
+        )
+        for entry in entries
+    }
+    for key in keys.values():
+        assert key.default is not None
+        assert key.show(key.default) == key.default
+        assert key.doc.endswith(".")
+
+
+def test_long_defaults_and_texts_of_several_lines_are_whole() -> None:
+    keys = broker_keys()
+    protocols = keys["listener.security.protocol.map"].default
+    assert protocols is not None
+    assert protocols.count(":") == 4
+    assert keys["ssl.key.password"] == ConfigKey(
+        "ssl.key.password",
+        ConfigType.PASSWORD,
+        None,
+        "What unlocks the private key. Taken, and without effect here.",
+    )
