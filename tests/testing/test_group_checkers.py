@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kafkalite.testing.checkers import Checker, ViolationError
@@ -55,13 +57,7 @@ def may_be(checker: Checker, *offsets: int | None) -> None:
     for offset in offsets:
         tell(checker, CommitAsked(900, "g", POEM), CommitSeen(900, offset))
     tell(checker, CommitAsked(900, "g", POEM))
-    refuses(
-        checker,
-        CommitSeen(900, -7),
-        f"possible were {sorted(offsets, key=str)}".translate(
-            str.maketrans({"[": r"\[", "]": r"\]"})
-        ),
-    )
+    refuses(checker, CommitSeen(900, -7), re.escape(f"possible were {sorted(offsets, key=str)}"))
 
 
 def test_a_partition_has_one_owner_in_a_generation() -> None:
