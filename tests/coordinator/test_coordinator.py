@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from kafkalite.coordinator.groups.classic.events import Heartbeat, Loaded, OffsetToCommit
+from kafkalite.coordinator.groups.classic.records import Record
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.settings import GroupSettings
+from kafkalite.core import Reply
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.classic_group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+)
+from kafkalite.types import Offset, TimestampMs
+from tests.coordinator.golden_log import golden_records
+from tests.coordinator.sample_groups import GROUP, Stage
+
+
+def test_the_reply_bears_the_events_token() -> None:
+    core = GroupCoordinator()
+    outcome = core.decide(Heartbeat("mine", "g", 1, "m"), TimestampMs(0))
+    assert [reply.token for reply in outcome.replies] == ["mine"]
+
+
+def test_deciding_leaves_the_recorded_state_alone() -> None:
+    stage = Stage()
+    stage.core.decide(stage.commit_event(OffsetToCommit("t", 0, Offset(1))), TimestampMs(0))
+    stage.core.decide(stage.join_event(), TimestampMs(0))
+    assert not stage.core.recorded.groups
+    assert not list(stage.core.recorded.offsets.groups())
+
+
+def test_a_new_group_is_recorded_before_it_has_members() -> None:
+    stage = Stage()
+    stage.join(stage.join_event(first=True))
+    assert stage.log == [
+        Record(
+            GroupMetadataKey(group=GROUP),
+            GroupMetadataValue(protocol=None, leader=None, current_state_timestamp=stage.now),
+        )
+    ]
+
+
+def test_members_of_a_loaded_group_have_a_fresh_session() -> None:
+    stage = Stage()
+    a, b = stage.stable("a", "b")
+    stage.now += 3_600_000
+    stage.reload()
+    stage.advance(9_999)
+    assert stage.heartbeat(a, 2) is ErrorCode.NONE
+    stage.advance(1)
+    assert [member.member_id for member in stage.describe().members] == [a]
+    assert stage.heartbeat(b, 2) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_loaded_group_is_as_it_was_recorded() -> None:
+    stage = Stage()
+    (a,) = stage.stable("a")
+    described = stage.describe()
+    stage.commit("t", 5, member_id=a, generation=1)
+    stage.feed(stage.join_event())
+    stage.reload()
+    assert stage.describe() == described
+    assert stage.fetched() == {"t-0": 5}
+
+
+def test_a_loaded_group_that_is_too_large_rebalances() -> None:
+    stage = Stage(GroupSettings(max_size=2))
+    stage.stable("a", "b")
+    stage.reload()
+    assert stage.state == "Stable"
+    stage.settings = GroupSettings(max_size=1)
+    stage.reload()
+    assert stage.state == "PreparingRebalance"
+
+
+def test_expiry_is_looked_for_again_and_again() -> None:
+    stage = Stage(GroupSettings(offsets_retention_ms=1_500_000))
+    stage.feed(Loaded())
+    stage.commit("t", 5)
+    stage.advance(1_799_999)
+    assert stage.fetched() == {"t-0": 5}
+    stage.advance(1)
+    assert stage.fetched() == {}
+
+
+def test_kafkas_own_log_can_be_gone_on_with() -> None:
+    stage = Stage()
+    for record in golden_records():
+        stage.core.apply(record)
+    stage.feed(Loaded())
+    reply = stage.join(stage.join_event(group="classic-group"))
+    assert (reply.code, reply.generation) == (ErrorCode.NONE, 3)
+    assert stage.fetched("classic-group") == {"plain-0": 17}
+    assert stage.describe("deleted-group").state == "Dead"
+
+
+def test_a_reply_is_given_once() -> None:
+    stage = Stage()
+    outcome = stage.feed(stage.join_event())
+    assert [type(reply) for reply in outcome.replies] == [Reply]

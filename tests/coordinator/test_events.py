@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from kafkalite.coordinator.groups.classic.events import (
+    Body,
+    Event,
+    ExpireOffsets,
+    InitialDelayOver,
+    JoinTimedOut,
+    Loaded,
+    SessionTimedOut,
+    SyncTimedOut,
+    TopicsDeleted,
+)
+
+
+@pytest.mark.parametrize("cls", get_args(Event))
+def test_every_event_tells_who_waits(cls: type[Loaded]) -> None:
+    assert "token" in cls._fields
+
+
+@pytest.mark.parametrize("cls", [*get_args(Event), *get_args(Body)])
+def test_events_and_answers_cannot_be_changed(cls: type[Loaded]) -> None:
+    event = cls._make(cls._fields)
+    with pytest.raises(AttributeError):
+        setattr(event, cls._fields[0], "other")
+
+
+def test_nobody_waits_for_timers() -> None:
+    silent = {cls for cls in get_args(Event) if cls._field_defaults.get("token", 0) is None}
+    assert silent == {
+        ExpireOffsets,
+        InitialDelayOver,
+        JoinTimedOut,
+        Loaded,
+        SessionTimedOut,
+        SyncTimedOut,
+        TopicsDeleted,
+    }
