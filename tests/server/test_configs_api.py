@@ -1,0 +1,163 @@
+"""Settings while a broker runs: what they do, how long they last. What DescribeConfigs and the two
+AlterConfigs answer is in `test_admin_answers.py`."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.config.described_keys import broker_keys
+from kafkalite.errors import ErrorCode
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.protocol.messages import alter_configs, incremental_alter_configs
+from kafkalite.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from kafkalite.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+)
+from kafkalite.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.testing.simulation import Simulation
+from tests.server.cluster_of_two import two_brokers
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE, Running, served, simulated, start
+
+TOPIC, BROKER = 2, 4
+SET, DELETE = 0, 1
+
+
+def edit(topic: str, key: str, value: str | None) -> IncrementalAlterConfigsRequest:
+    """Set a topic's setting; None deletes it."""
+    operation = DELETE if value is None else SET
+    config = incremental_alter_configs.AlterableConfig(
+        name=key, config_operation=operation, value=value
+    )
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            incremental_alter_configs.AlterConfigsResource(
+                resource_type=TOPIC, resource_name=topic, configs=[config]
+            )
+        ]
+    )
+
+
+async def alter(running: Running, topic: str, key: str, value: str | None) -> None:
+    client = await running.client()
+    answer = await client.ask(edit(topic, key, value), 1, IncrementalAlterConfigsResponse)
+    assert answer.responses[0].error_code == ErrorCode.NONE, answer
+
+
+async def describe(
+    running: Running, type: int, name: str, *keys: str, documentation: bool = False
+) -> dict[str, DescribeConfigsResourceResult]:
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(
+                resource_type=type, resource_name=name, configuration_keys=list(keys) or None
+            )
+        ],
+        include_documentation=documentation,
+    )
+    answer = await (await running.client()).ask(request, 4, DescribeConfigsResponse)
+    assert answer.results[0].error_code == ErrorCode.NONE, answer
+    return {config.name: config for config in answer.results[0].configs}
+
+
+async def produce_size(running: Running, size: int) -> int:
+    """The error of a batch of so many bytes, and a little more."""
+    client = await running.client()
+    request = produce("t", {0: batch(bytes(size))})
+    (answer,) = produced(await client.ask(request, PRODUCE, ProduceResponse))
+    return answer.error_code
+
+
+@served()
+async def test_an_open_partition_follows_at_once(running: Running) -> None:
+    await running.create("t")
+    assert await produce_size(running, 300) == ErrorCode.NONE
+    await alter(running, "t", "max.message.bytes", "200")
+    assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+    await alter(running, "t", "max.message.bytes", None)
+    assert await produce_size(running, 300) == ErrorCode.NONE
+
+
+@served()
+async def test_replacing_all_settings_takes_the_others_back(running: Running) -> None:
+    await running.create("t", configs={"max.message.bytes": "200"})
+    resource = alter_configs.AlterConfigsResource(
+        resource_type=TOPIC,
+        resource_name="t",
+        configs=[alter_configs.AlterableConfig(name="flush.ms", value="7")],
+    )
+    client = await running.client()
+    request = AlterConfigsRequest(resources=[resource])
+    assert (await client.ask(request, 2, AlterConfigsResponse)).responses[0].error_code == 0
+    assert await produce_size(running, 300) == ErrorCode.NONE
+
+
+@simulated
+async def test_settings_survive_a_restart(simulation: Simulation) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("t")
+        await alter(running, "t", "max.message.bytes", "200")
+    async with start(simulation, files) as running:
+        shown = (await describe(running, TOPIC, "t"))["max.message.bytes"]
+        assert (shown.value, shown.config_source) == ("200", 1)
+        assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@served()
+async def test_a_topic_made_again_has_none_of_the_old_ones_settings(running: Running) -> None:
+    await running.create("t", configs={"max.message.bytes": "200"})
+    await running.delete("t")
+    await running.create("t")
+    shown = (await describe(running, TOPIC, "t"))["max.message.bytes"]
+    assert (shown.value, shown.config_source) == ("1048588", 5)
+    assert await produce_size(running, 300) == ErrorCode.NONE
+
+
+@served(message_max_bytes="200", log_retention_hours="3")
+async def test_a_broker_s_own_settings_are_shown_and_act(running: Running) -> None:
+    await running.create("t")
+    topic = await describe(running, TOPIC, "t")
+    assert (topic["max.message.bytes"].value, topic["max.message.bytes"].config_source) == (
+        "200",
+        4,
+    )
+    assert topic["retention.ms"].value == "10800000"
+    broker = await describe(running, BROKER, "1")
+    assert broker["message.max.bytes"].value == "200"
+    assert broker["broker.id"].value == broker["node.id"].value == "1"
+    assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@served()
+async def test_each_setting_of_a_broker_is_documented_when_asked(running: Running) -> None:
+    documented = await describe(running, BROKER, "1", documentation=True)
+    assert {name: config.documentation for name, config in documented.items()} == {
+        name: key.doc for name, key in broker_keys().items()
+    }
+    silent = await describe(running, BROKER, "1", "log.dirs")
+    assert silent["log.dirs"].documentation is None
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@simulated
+async def test_only_the_controller_alters(simulation: Simulation, version: int) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1])
+        client = await running.client()
+        request = edit("t", "flush.ms", "1")
+        answer = await client.ask(request, version, IncrementalAlterConfigsResponse)
+        assert answer.responses[0].error_code == ErrorCode.NOT_CONTROLLER
+        replace = AlterConfigsRequest(
+            resources=[alter_configs.AlterConfigsResource(resource_type=TOPIC, resource_name="t")]
+        )
+        replaced = await client.ask(replace, version, AlterConfigsResponse)
+        assert replaced.responses[0].error_code == ErrorCode.NOT_CONTROLLER
+        assert replaced.responses[0].resource_name == "t"
