@@ -34,7 +34,7 @@ from kafkalite.protocol.records.batch import (
     stamp_max_timestamp,
 )
 from kafkalite.protocol.records.compression import Compression, decompress
-from kafkalite.protocol.records.record import read_records
+from kafkalite.protocol.records.record import Record, read_records
 from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, TimestampMs
 
 RecordValidation = Literal["header", "full"]
@@ -84,6 +84,10 @@ class InvalidRecordsError(KafkaError):
         self.record_errors = record_errors
 
 
+class UnfitBatchesError(KafkaError):
+    """Not one batch of this format: told before any log is asked, so nothing of a log is told."""
+
+
 class BatchValidator:
     """The rules of one topic; made anew when its settings change."""
 
@@ -91,6 +95,7 @@ class BatchValidator:
         "_after_max_ms",
         "_before_max_ms",
         "_compacted",
+        "_compression_type",
         "_decodes",
         "_max_decompressed_bytes",
         "_max_message_bytes",
@@ -107,6 +112,7 @@ class BatchValidator:
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._compacted = config.is_compacted
+        self._compression_type = config.compression_type
         self._decodes = record_validation == "full" or self._compacted
         self.stamps_append_time = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
 
@@ -169,6 +175,8 @@ class BatchValidator:
         if self._decodes:
             latest = self._check_records(records, position, header, now)
         if self.stamps_append_time:
+            if header.attributes & TIMESTAMP_TYPE_BIT:
+                raise _invalid_timestamp(())
             stamp_append_time(records, position, now)
             return header._replace(
                 attributes=header.attributes | TIMESTAMP_TYPE_BIT, max_timestamp=now
@@ -202,6 +210,8 @@ class BatchValidator:
         latest = NO_TIMESTAMP
         errors: list[RecordError] = []
         bad_times = False
+        has_append_time = self.stamps_append_time and header.attributes & TIMESTAMP_TYPE_BIT
+        is_consecutive = True
         try:
             for index, record in enumerate(
                 read_records(records, position, header, self._max_decompressed_bytes)
@@ -209,6 +219,9 @@ class BatchValidator:
                 if self._compacted and record.key is None and not header.is_control:
                     text = "Compacted topic cannot accept message without key in topic partition"
                     errors.append(RecordError(index, f"{text} {self._partition}"))
+                elif has_append_time:
+                    bad_times = True
+                    errors.append(_wrong_timestamp_type(index, record, header))
                 elif not self.stamps_append_time and self._is_out_of_range(record.timestamp, now):
                     bad_times = True
                     errors.append(
@@ -220,6 +233,7 @@ class BatchValidator:
                         )
                     )
                 latest = max(latest, record.timestamp)
+                is_consecutive &= record.offset == header.base_offset + index
         except CorruptRecordError as error:
             raise self._undecodable(records, position, header) from error
         if bad_times:
@@ -232,7 +246,15 @@ class BatchValidator:
                 f"total, and only showing the first three errors at most: [{shown}]",
                 tuple(errors),
             )
+        if not is_consecutive and header.compression and self._keeps(header.compression):
+            # Kafka takes such offsets of records that are not compressed, or that it compresses
+            # anew itself; here its code fails.
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         return latest
+
+    def _keeps(self, compression: Compression) -> bool:
+        """Whether the topic stores what is compressed so as it came."""
+        return self._compression_type in ("producer", compression.name.lower())
 
     def _is_out_of_range(self, timestamp: TimestampMs, now: TimestampMs) -> bool:
         return timestamp != NO_TIMESTAMP and (
@@ -257,6 +279,22 @@ def _invalid_timestamp(errors: tuple[RecordError, ...]) -> InvalidRecordsError:
     )
 
 
+def _wrong_timestamp_type(index: int, record: Record, header: BatchHeader) -> RecordError:
+    """In the words of Kafka, which prints the record as one of its classes."""
+    if header.compression:
+        kind, none = "PartialDefaultRecord", -1
+    else:
+        kind, none = "DefaultRecord", 0
+    key = none if record.key is None else len(record.key)
+    value = none if record.value is None else len(record.value)
+    return RecordError(
+        index,
+        f"Invalid timestamp type in message {kind}(offset={record.offset}, "
+        f"timestamp={header.max_timestamp}, key={key} bytes, value={value} bytes). "
+        "Producer should not set timestamp type to LogAppendTime.",
+    )
+
+
 def _split(records: memoryview, *, is_client: bool) -> list[BatchHeader]:
     """The headers of all batches: the slow path, which finds Kafka's error for bad framing."""
     headers: list[BatchHeader] = []
@@ -278,16 +316,16 @@ def _split(records: memoryview, *, is_client: bool) -> list[BatchHeader]:
         if len(records) - position < LOG_OVERHEAD + length:
             break
         if magic < MAGIC:
-            raise KafkaError(ErrorCode.INVALID_RECORD)
+            raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
         try:
             headers.append(read_header(records, position))
         except CorruptRecordError as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE) from error
         position += LOG_OVERHEAD + length
     if not headers or (is_client and len(headers) > 1):
-        raise KafkaError(ErrorCode.INVALID_RECORD)
+        raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
     if position != len(records):
         # Kafka differs: it drops a torn batch behind a whole one, and takes the whole one. No
         # client has a reason to send that, so here all is refused: no record is lost unsaid.
-        raise KafkaError(ErrorCode.INVALID_RECORD)
+        raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
     return headers

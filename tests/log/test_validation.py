@@ -202,6 +202,50 @@ def test_a_clients_append_time_flag_is_cleared(validation: str) -> None:
     assert crc_is_valid(stored(log), 0, header)
 
 
+@pytest.mark.parametrize("validation", ["header", "full"])
+@pytest.mark.parametrize("compression", [Compression.NONE, Compression.ZSTD])
+def test_a_clients_append_time_flag_is_refused_where_the_broker_sets_the_time(
+    validation: str, compression: Compression
+) -> None:
+    log = open_log(
+        config=TopicConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME),
+        record_validation="full" if validation == "full" else "header",
+    )
+    records = [Record(None, None), Record(b"k", b"value")]
+    data = build_batch(records, append_time=TimestampMs(NOW), compression=compression)
+    error = refusal(log, data, AppendOrigin.CLIENT)
+    assert isinstance(error, InvalidRecordsError)
+    assert error.code is ErrorCode.INVALID_TIMESTAMP
+    kind, none = ("DefaultRecord", 0) if not compression else ("PartialDefaultRecord", -1)
+    sizes = [(none, none), (1, 5)] if validation == "full" else []
+    assert [each.message for each in error.record_errors] == [
+        f"Invalid timestamp type in message {kind}(offset={index}, timestamp={NOW}, key={key} "
+        f"bytes, value={value} bytes). Producer should not set timestamp type to LogAppendTime."
+        for index, (key, value) in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("compression", "of_topic", "is_taken"),
+    [
+        (Compression.NONE, "producer", True),
+        (Compression.GZIP, "producer", False),
+        (Compression.GZIP, "gzip", False),
+        (Compression.GZIP, "lz4", True),
+    ],
+)
+def test_gaps_between_offsets_are_taken_where_kafka_takes_them(
+    compression: Compression, of_topic: str, *, is_taken: bool
+) -> None:
+    log = open_log(config=TopicConfig(compression_type=of_topic), record_validation="full")
+    records = [Record(b"k", b"v", offset=Offset(offset)) for offset in (0, 5)]
+    data = changed(build_batch(records, compression=compression), last_offset_delta=1)
+    if is_taken:
+        append(log, data)
+    else:
+        assert refusal(log, data, AppendOrigin.CLIENT).code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def test_full_validation_puts_the_max_timestamp_right() -> None:
     log = open_log(record_validation="full")
     append(log, changed(batch(NOW, NOW + 1), max_timestamp=NOW + 77))

@@ -329,3 +329,24 @@ async def test_only_the_admin_client_may_append_to_internal_topics(
     request = produce("__consumer_offsets", {0: batch(b"x")})
     (answer,) = produced(await client.ask(request, PRODUCE, ProduceResponse))
     assert (answer.error_code, answer.error_message) == (code, None)
+
+
+@pytest.mark.parametrize(
+    ("records", "code", "log_start"),
+    [
+        (b"", ErrorCode.INVALID_RECORD, -1),
+        (batch(b"x") + batch(b"y"), ErrorCode.INVALID_RECORD, -1),
+        (corrupt(batch(b"x")), ErrorCode.CORRUPT_MESSAGE, -1),
+        (batch(bytes(3000)), ErrorCode.MESSAGE_TOO_LARGE, -1),
+        (batch(b"x", producer_id=5), ErrorCode.INVALID_RECORD, 0),
+    ],
+)
+@served()
+async def test_a_refusal_by_the_log_tells_where_it_starts(
+    running: Running, records: bytearray, code: ErrorCode, log_start: int
+) -> None:
+    await running.create("t", configs={"max.message.bytes": "2000"})
+    client = await running.client()
+    answer = await client.ask(produce("t", {0: bytes(records)}), PRODUCE, ProduceResponse)
+    (data,) = produced(answer)
+    assert (data.error_code, data.base_offset, data.log_start_offset) == (code, -1, log_start)

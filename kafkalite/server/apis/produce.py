@@ -24,7 +24,7 @@ refused with INVALID_TXN_STATE.
 from __future__ import annotations
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError, code_for
-from kafkalite.log.validation import InvalidRecordsError
+from kafkalite.log.validation import InvalidRecordsError, UnfitBatchesError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -66,6 +66,16 @@ _ATTRIBUTES_LOW_BYTE = 22
 """Of a batch: the transactional bit and the codec are in it."""
 _TOLD = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.CORRUPT_MESSAGE)
 """Refusals whose reason Kafka tells the client; of others the code alone."""
+_TOLD_WITHOUT_LOG = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.INVALID_TOPIC_EXCEPTION,
+)
+"""Refusals with which Kafka does not tell where the log starts."""
 
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
@@ -194,8 +204,9 @@ class _Append:
             log_start_offset=-1,
             error_message=reason or None,
         )
-        if isinstance(error, InvalidRecordsError):
+        if code not in _TOLD_WITHOUT_LOG and not isinstance(error, UnfitBatchesError):
             response.log_start_offset = self._find(topic, index).log.log_start_offset
+        if isinstance(error, InvalidRecordsError):
             response.record_errors = [
                 BatchIndexAndErrorMessage(
                     batch_index=record.batch_index, batch_index_error_message=record.message
