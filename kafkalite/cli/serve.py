@@ -12,7 +12,7 @@ import errno
 import logging
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,10 @@ _MAX_PORT = 65535
 
 class CannotStartError(Exception):
     """One line for a person: what is wrong, and what to do."""
+
+
+class FailedError(Exception):
+    """One line for a person: the broker stopped by itself."""
 
 
 class WrongUseError(Exception):
@@ -73,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     except WrongUseError as problem:
         print(f"kafkalite: {problem}", file=sys.stderr)
         return _WRONG_USE
-    except CannotStartError as problem:
+    except (CannotStartError, FailedError) as problem:
         print(f"kafkalite: {problem}", file=sys.stderr)
         return _FAILED
     return 0
@@ -83,7 +87,9 @@ async def _serve(options: argparse.Namespace, config: BrokerConfig) -> None:
     stopped = _on_stop_signals()
     async with AsyncExitStack() as stack:
         with _explained(options, config):
-            broker = await stack.enter_async_context(_broker(options, config))
+            broker = _broker(options, config, on_failure=stopped.set)
+            fail_on_broken_invariants(broker)
+            await stack.enter_async_context(broker)
         where = "memory" if options.ephemeral else options.data
         print(
             f"kafkalite ready on {_where_to_dial(broker)}, data in {where}, "
@@ -91,6 +97,23 @@ async def _serve(options: argparse.Namespace, config: BrokerConfig) -> None:
             flush=True,
         )
         await stopped.wait()
+    if broker.failure is not None:
+        raise FailedError(f"stopped, for its data contradicts itself: {broker.failure}")
+
+
+def fail_on_broken_invariants(broker: Broker) -> None:
+    """Whatever the loop runs: timers and connections too."""
+    from kafkalite.errors import InvariantError
+
+    # `Any`: what asyncio gives to such a handler.
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, InvariantError):
+            broker.fail(error)
+        else:
+            loop.default_exception_handler(context)
+
+    asyncio.get_running_loop().set_exception_handler(handle)
 
 
 def _where_to_dial(broker: Broker) -> str:
@@ -153,7 +176,9 @@ def _check_known(key: str) -> None:
         raise WrongUseError(f"--set {key}: no such broker setting; the nearest is {nearest[0]}")
 
 
-def _broker(options: argparse.Namespace, config: BrokerConfig) -> Broker:
+def _broker(
+    options: argparse.Namespace, config: BrokerConfig, *, on_failure: Callable[[], None]
+) -> Broker:
     """A broker on this machine's clock, sockets and disk."""
     from kafkalite.ports.clock import RealClock
     from kafkalite.ports.entropy import RealEntropy
@@ -177,7 +202,7 @@ def _broker(options: argparse.Namespace, config: BrokerConfig) -> Broker:
         send_buffer_bytes=config.socket_send_buffer_bytes,
     )
     ports = Ports(clock, RealEntropy(), network, files, ThreadWorkers())
-    return Broker(config, ports, location=location)
+    return Broker(config, ports, location=location, on_failure=on_failure)
 
 
 def _ports(config: BrokerConfig) -> str:
@@ -203,14 +228,14 @@ def _on_stop_signals() -> asyncio.Event:
 @contextmanager
 def _explained(options: argparse.Namespace, config: BrokerConfig) -> Iterator[None]:
     """Turn what a person can mend into one line."""
-    from kafkalite.errors import CorruptRecordError
+    from kafkalite.errors import CorruptRecordError, InvariantError
     from kafkalite.log.meta_properties import LogDirectoryError
 
     try:
         yield
     except LogDirectoryError as error:
         raise CannotStartError(f"{error}; choose another folder with --data") from error
-    except CorruptRecordError as error:
+    except (CorruptRecordError, InvariantError) as error:
         raise CannotStartError(
             f"the metadata log in {options.data} is damaged ({error}); move the folder away, or "
             "choose another with --data"

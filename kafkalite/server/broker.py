@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -18,7 +19,7 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
 from kafkalite.controller.features import SUPPORTED, formatted_with
 from kafkalite.controller.topics import TopicDefaults
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
@@ -77,9 +78,11 @@ class Broker:
         store: MetadataStore | None = None,
         interceptor: Interceptor | None = None,
         checks_views: bool = False,
+        on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         """`location` names the log folder to people. Without `store` the broker is a cluster of its
-        own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`."""
+        own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`.
+        `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
         self._wanted_listeners = parse_listeners(config)
         self._ports = ports
@@ -90,6 +93,10 @@ class Broker:
         self._tasks = asyncio.TaskGroup()
         self._listeners: list[ServerListener[Session]] = []
         self._owned_store: MetadataStore | None = None
+        self._on_failure = on_failure
+        self.failure: InvariantError | None = None
+        """What must hold and does not. The broker answers nothing from then on, and leaves its
+        folder as a crash would, so that the next start checks it."""
 
     async def __aenter__(self) -> Self:
         """Open the log folder, join the cluster, listen. `LogDirectoryError` when the folder must
@@ -138,6 +145,8 @@ class Broker:
             )
             self._listen()
             self._join()
+            if self.failure is not None:
+                raise self.failure
         except BaseException:
             await self._abandon()
             raise
@@ -149,7 +158,15 @@ class Broker:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let answers leave, close every log, and put the clean stop on record."""
+        """Let answers leave, close every log, and put the clean stop on record; after a `failure`
+        only let go."""
+        if self.failure is not None:
+            self._groups.stop()
+            self._controller.stop()
+            self._session.close()
+            await self._abandon()
+            self._ports.workers.close()
+            return
         self._replicas.wake_all()
         self._groups.stop()
         until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
@@ -182,9 +199,20 @@ class Broker:
         """The metadata as this broker sees it."""
         return self._services.image
 
+    def fail(self, error: InvariantError) -> None:
+        """Stop for good: close every connection, answer and accept nothing more."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        _log.critical("The broker stops: %s", error, exc_info=error)
+        for listener in self._listeners:
+            for connection in list(listener.connections):
+                connection.close()
+        self._on_failure()
+
     def _listen(self) -> None:
         config = self._config
-        dispatcher = Dispatcher(self._services, APIS, self._interceptor)
+        dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
         pool = BufferPool(_PARTIAL_FRAMES_BYTES)
         limits = ConnectionLimits(
             max_connections=config.max_connections,
@@ -224,8 +252,11 @@ class Broker:
                 is_first = False
             # First, so that a fetch that the change wakes tells who leads now.
             self._services.image = image
-            self._replicas.apply(image, delta)
-            self._groups.apply(image, delta)
+            try:
+                self._replicas.apply(image, delta)
+                self._groups.apply(image, delta)
+            except InvariantError as error:
+                self.fail(error)
 
         self._session.watch(folded)
         self._housekeeping.start()

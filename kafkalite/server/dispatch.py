@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from struct import Struct, error
 from typing import Final, cast
 
-from kafkalite.errors import KafkaError, ProtocolError, code_for
+from kafkalite.errors import InvariantError, KafkaError, ProtocolError, code_for
 from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
@@ -52,8 +52,12 @@ class Dispatcher:
         services: Services,
         apis: Iterable[ApiModule],
         interceptor: Interceptor | None = None,
+        *,
+        fail: Callable[[InvariantError], None],
     ) -> None:
+        """`fail` stops the broker. Nothing is answered from then on."""
         self._services = services
+        self._fail = fail
         self._apis = {int(api.API.key): api for api in apis}
         self._interceptor = interceptor
 
@@ -92,8 +96,16 @@ class Dispatcher:
             return cast("Response | Parked | None", module.handle(ctx, request))
         except ProtocolError:
             raise
+        except InvariantError as broken:
+            self._stop(broken)
+            return None
         except Exception as failure:  # noqa: BLE001  # One request must not end the broker.
             return _refusal(module, request, failure)
+
+    def _stop(self, broken: InvariantError) -> None:
+        """What the broker holds cannot be trusted: no request is carried out any more."""
+        self._apis.clear()
+        self._fail(broken)
 
     def _pending(
         self, module: ApiModule, ctx: RequestContext, request: Request, parked: Parked
@@ -107,6 +119,9 @@ class Dispatcher:
         def due(make: MakeAnswer) -> None:
             try:
                 response = make()
+            except InvariantError as broken:
+                self._stop(broken)
+                return
             except Exception as failure:  # noqa: BLE001  # Nor must one that was parked.
                 response = _refusal(module, request, failure)
             self._deliver(pending, ctx, request, response)

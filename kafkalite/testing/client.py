@@ -80,6 +80,8 @@ class Client:
                 answer.set_exception(malformed)
 
         frame.add_done_callback(arrived)
+        if self._over.done():
+            frame.set_exception(ConnectionResetError("the broker hung up before"))
         return answer
 
     def send_unanswered(self, request: Request, version: int) -> None:

@@ -38,6 +38,10 @@ class Served:
 
     def end(self, signal_number: int) -> tuple[int, str]:
         self._process.send_signal(signal_number)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        """As `end`, of a broker that stops by itself."""
         more, log = self._process.communicate(timeout=_END_WITHIN_S)
         assert more == "", "nothing but the ready line goes to standard output"
         return self._process.returncode, log

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.errors import ErrorCode
+from kafkalite.cli.serve import fail_on_broken_invariants
+from kafkalite.errors import ErrorCode, InvariantError
+from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
@@ -20,9 +22,10 @@ from kafkalite.protocol.messages.metadata import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
 from tests.cli.serving import connect, loopback_addresses, ran, serving, talk
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
-from tests.server.running import FETCH, PRODUCE
+from tests.server.running import FETCH, PRODUCE, make, simulated
 
 METADATA = 9
 CLEAN = ".kafka_cleanshutdown"
@@ -118,6 +121,50 @@ def test_a_stop_does_not_wait_for_a_parked_fetch_but_answers_it(tmp_path: Path) 
             assert values(fetched(await parked)[0]) == []
 
         talk(served.port, check)
+
+
+# Failures while it serves.
+
+
+def test_data_that_contradicts_itself_ends_it_with_one_line(tmp_path: Path) -> None:
+    with serving("--data", "d", folder=tmp_path) as served:
+        talk(served.port, write)
+        assert served.end(signal.SIGTERM)[0] == 0
+    with serving("--data", "d", folder=tmp_path) as served:
+        with (tmp_path / "d" / "t-0" / f"{0:020d}.log").open("ab") as file:
+            file.write(b"from somebody else")
+
+        async def ask(client: Client) -> None:
+            with pytest.raises(ConnectionError):
+                await client.ask(fetch("t", {0: 0}), FETCH, FetchResponse)
+
+        talk(served.port, ask)
+        code, log = served.ended()
+    assert code == 1
+    assert log.splitlines()[-1].startswith("kafkalite: stopped, for its data contradicts itself: ")
+    assert not (tmp_path / "d" / CLEAN).exists()
+
+
+@simulated
+async def test_what_timers_find_broken_ends_it_too(simulation: Simulation) -> None:
+    told: list[dict[str, object]] = []
+    loop = asyncio.get_running_loop()
+    broken = InvariantError("two leaders")
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "default_exception_handler", told.append)
+        async with make(simulation, MemoryFiles()) as broker:
+            fail_on_broken_invariants(broker)
+            failures = []
+            for error in (ValueError("a bug"), broken):
+                loop.call_soon(fail, error)
+                await simulation.sleep(1)
+                failures.append(broker.failure)
+    assert failures == [None, broken]
+    assert [type(context["exception"]) for context in told] == [ValueError]
 
 
 # Starts that fail: one line that says what to do, and exit code 1.

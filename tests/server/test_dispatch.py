@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
+from kafkalite.log.directories import CLEAN_SHUTDOWN
+from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalite.protocol.messages.init_producer_id import (
@@ -177,6 +179,46 @@ async def test_so_is_what_a_parked_answer_raises_when_it_is_made(
             (data,) = fetched(await answer)
             assert data.error_code == code
     assert await is_served(client)
+
+
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_an_invariant_that_is_broken_stops_the_broker(
+    monkeypatch: pytest.MonkeyPatch, is_parked: bool
+) -> None:
+    """It answers nothing more, to nobody, and puts no clean stop on record."""
+    broken = InvariantError("the log has two ends")
+
+    def read(*args: object, **kwargs: object) -> None:
+        raise broken
+
+    @simulated
+    async def check(simulation: Simulation) -> None:
+        files = MemoryFiles()
+        async with start(simulation, files) as running:
+            await running.create("t")
+            other = await running.client()
+            client = await running.connect("unlucky")
+            parked = await running.connect("parked")
+            waiting = parked.send(fetch("t", {0: 0}, max_wait_ms=200), FETCH, FetchResponse)
+            await running.wait_ms()
+            with monkeypatch.context() as patch:
+                patch.setattr(type(running.partition("t")), "read", read)
+                answer = client.send(
+                    fetch("t", {0: 0}, max_wait_ms=100 if is_parked else 0), FETCH, FetchResponse
+                )
+                with pytest.raises(ConnectionError):
+                    await answer
+            assert running.broker.failure is broken
+            assert not await is_served(other)
+            with pytest.raises(ConnectionError):
+                await waiting
+            late = await running.connect("late")
+            assert not await is_served(late)
+        assert not files.exists(CLEAN_SHUTDOWN)
+        async with start(simulation, files) as running:
+            assert await running.read("t") == []
+
+    check()
 
 
 def test_a_response_that_does_not_encode_closes_that_connection_alone(
