@@ -1,6 +1,33 @@
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import Heartbeat, Loaded, OffsetToCommit
+from kafkalite.coordinator.groups.classic.events import (
+    DeleteGroups,
+    DeleteOffsets,
+    DescribeGroups,
+    Event,
+    ExpireOffsets,
+    FetchOffsets,
+    GroupsDeleted,
+    GroupsDescribed,
+    GroupsListed,
+    Heartbeat,
+    HeartbeatSeen,
+    InitialDelayOver,
+    Joined,
+    JoinTimedOut,
+    LeaveGroup,
+    LeavingMember,
+    Left,
+    ListGroups,
+    Loaded,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    OffsetToCommit,
+    Synced,
+    TopicPartitions,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.classic.records import Record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.settings import GroupSettings
@@ -19,6 +46,65 @@ def test_the_reply_bears_the_events_token() -> None:
     core = GroupCoordinator()
     outcome = core.decide(Heartbeat("mine", "g", 1, "m"), TimestampMs(0))
     assert [reply.token for reply in outcome.replies] == ["mine"]
+
+
+def test_every_event_gets_its_kind_of_answer() -> None:
+    stage = Stage()
+    asked: list[tuple[Event, type]] = [
+        (stage.join_event(), Joined),
+        (stage.sync_event("c-1", 1), Synced),
+        (Heartbeat("heartbeat", GROUP, 1, "c-1"), HeartbeatSeen),
+        (FetchOffsets("fetch", GROUP, None), OffsetsFetched),
+        (ListGroups("list"), GroupsListed),
+        (DescribeGroups("describe", (GROUP, "absent")), GroupsDescribed),
+        (LeaveGroup("leave", GROUP, (LeavingMember("c-1"),)), Left),
+        (stage.commit_event(OffsetToCommit("t", 0, Offset(1))), OffsetsCommitted),
+        (DeleteOffsets("offsets", GROUP, (TopicPartitions("t", (0,)),)), OffsetsDeleted),
+        (DeleteGroups("delete", (GROUP,)), GroupsDeleted),
+    ]
+    for event, kind in asked:
+        assert isinstance(stage.ask(event), kind), event
+    for told in (TopicsDeleted(("t",)), Loaded(), ExpireOffsets(), JoinTimedOut(GROUP)):
+        assert not stage.feed(told).replies
+
+
+def test_timers_reach_the_group_that_set_them() -> None:
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=3000))
+    join = stage.join_event(rebalance_ms=5000)
+    stage.feed(join)
+    stage.advance(3000)
+    a = stage.joined(join).member_id
+    late = stage.join_event(rebalance_ms=5000)
+    stage.feed(late)
+    stage.advance(5000)
+    assert stage.joined(late).generation == 2
+    stage.advance(5000)
+    assert stage.state == "Empty"
+    assert stage.heartbeat(a, 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    id = stage.join(stage.join_event(first=True)).member_id
+    stage.advance(10_000)
+    assert stage.join(stage.join_event(id)).code is ErrorCode.UNKNOWN_MEMBER_ID
+    stage.feed(InitialDelayOver(GROUP, 0, 0))
+    stage.feed(JoinTimedOut("no such group"))
+    assert stage.state == "Empty"
+
+
+def test_who_cannot_join() -> None:
+    stage = Stage()
+    codes = [
+        stage.join(event).code
+        for event in (
+            stage.join_event(group=""),
+            stage.join_event(session_ms=1),
+            stage.join_event("nobody"),
+        )
+    ]
+    assert codes == [
+        ErrorCode.INVALID_GROUP_ID,
+        ErrorCode.INVALID_SESSION_TIMEOUT,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+    assert not stage.log
 
 
 def test_deciding_leaves_the_recorded_state_alone() -> None:

@@ -236,3 +236,14 @@ def test_a_restart_while_all_join_takes_the_place_that_waits() -> None:
     assert stage.joined(waits) == Joined(ErrorCode.FENCED_INSTANCE_ID, old_id)
     assert stage.join(stage.join_event(instance="i")).code is ErrorCode.NONE
     assert stage.joined(again).generation == 3
+
+
+def test_a_newcomer_of_an_initial_delay_draws_it_out() -> None:
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=3000))
+    first, second = stage.join_event(), stage.join_event()
+    stage.feed(first)
+    stage.feed(second)
+    stage.advance(3000)
+    assert first.token not in stage.replies
+    stage.advance(3000)
+    assert len(stage.joined(first).members) == 2

@@ -169,6 +169,26 @@ def test_a_newcomer_may_wait_five_minutes() -> None:
     assert stage.state == "Empty"
 
 
+def test_a_member_that_leaves_while_nobody_else_is_missed_completes_the_join() -> None:
+    stage = Stage()
+    (a,) = stage.stable("a")
+    joins = stage.join_event()
+    assert stage.ask(joins) is None
+    stage.leave(a)
+    assert stage.joined(joins).generation == 2
+
+
+def test_an_id_of_a_stable_group_is_forgotten_in_silence() -> None:
+    stage = Stage()
+    (a,) = stage.stable("a")
+    stage.join(stage.join_event(first=True))
+    stage.advance(5_000)
+    stage.heartbeat(a, 1)
+    stage.advance(5_000)
+    assert stage.heartbeat(a, 1) is ErrorCode.NONE
+    assert stage.state == "Stable"
+
+
 def test_timers_that_come_too_late_change_nothing() -> None:
     stage = Stage()
     a, _ = stage.stable("a", "b")

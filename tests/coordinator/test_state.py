@@ -125,10 +125,8 @@ def test_a_generation_begins() -> None:
 
 def test_a_generation_of_nobody_is_empty() -> None:
     group = group_with()
-    group.protocol = "range"
     group.start_generation(NOW)
-    assert group.generation == 1
-    assert group.protocol is None
+    assert (group.generation, group.protocol) == (1, None)
     assert group.state is GroupState.EMPTY
 
 

@@ -110,8 +110,15 @@ class GroupCoordinator:
             case DeleteOffsets():
                 offsets = self._recorded.offsets
                 commits.delete(draft, self.group(event.group_id), offsets, event)
-            case ListGroups() | DescribeGroups() | DeleteGroups():
-                self._administer(draft, event)
+            case ListGroups():
+                listed = administration.listed(self._groups(), event)
+                draft.reply(event.token, GroupsListed(listed))
+            case DescribeGroups():
+                groups = ((id, self.group(id)) for id in event.group_ids)
+                described = tuple(administration.described(*pair) for pair in groups)
+                draft.reply(event.token, GroupsDescribed(described))
+            case DeleteGroups():
+                self._delete(draft, event)
             case TopicsDeleted():
                 commits.delete_topics(draft, self._recorded.offsets, event.topics)
             case InitialDelayOver() | JoinTimedOut() | SyncTimedOut() | SessionTimedOut():
@@ -139,23 +146,13 @@ class GroupCoordinator:
             draft.write_group(event.group_id, record_of(group))
         join(draft, group, event)
 
-    def _administer(self, draft: Draft, event: ListGroups | DescribeGroups | DeleteGroups) -> None:
-        match event:
-            case ListGroups():
-                listed = administration.listed(self._groups(), event)
-                draft.reply(event.token, GroupsListed(listed))
-            case DescribeGroups():
-                described = tuple(
-                    administration.described(id, self.group(id)) for id in event.group_ids
-                )
-                draft.reply(event.token, GroupsDescribed(described))
-            case DeleteGroups():
-                offsets = self._recorded.offsets
-                deleted = tuple(
-                    administration.delete(draft, id, self.group(id), offsets)
-                    for id in dict.fromkeys(event.group_ids)
-                )
-                draft.reply(event.token, GroupsDeleted(deleted))
+    def _delete(self, draft: Draft, event: DeleteGroups) -> None:
+        offsets = self._recorded.offsets
+        deleted = tuple(
+            administration.delete(draft, id, self.group(id), offsets)
+            for id in dict.fromkeys(event.group_ids)
+        )
+        draft.reply(event.token, GroupsDeleted(deleted))
 
     def _time_out(
         self, draft: Draft, event: InitialDelayOver | JoinTimedOut | SyncTimedOut | SessionTimedOut
@@ -200,5 +197,5 @@ class GroupCoordinator:
     def _groups(self) -> Iterator[ClassicGroup]:
         for group_id in self._recorded.groups:
             group = self.group(group_id)
-            if group is not None:
-                yield group
+            assert group is not None, group_id
+            yield group
