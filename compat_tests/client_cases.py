@@ -1,7 +1,8 @@
 """What every client must be able to do, written once; each client's folder adapts its library to
 `Client`.
 
-No case uses a group: consumers are assigned their partition. All topics have one partition.
+No case here uses a group (those are in `group_cases.py`): consumers are assigned their partition,
+and all topics have one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ patience."""
 class Client(Protocol):
     """One library, with a fresh connection for each call."""
 
-    def create_topic(self, topic: str) -> None:
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
         """Returns when the broker answered; raises on any error."""
         ...
 
@@ -46,8 +47,9 @@ class Client(Protocol):
         codec: Codec = "none",
         acks: Acks = "all",
         idempotent: bool = False,
+        partition: int = 0,
     ) -> list[int]:
-        """Sends all, to partition 0; the offsets as acknowledged, in order of `sent` (acks=0:
+        """Sends all, to one partition; the offsets as acknowledged, in order of `sent` (acks=0:
         anything)."""
         ...
 

@@ -24,12 +24,12 @@ class AiokafkaClient:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
 
-    def create_topic(self, topic: str) -> None:
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
         async def run() -> None:
             admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap)
             await admin.start()
             try:
-                answer = await admin.create_topics([NewTopic(topic, 1, 1)])
+                answer = await admin.create_topics([NewTopic(topic, partitions, 1)])
                 _raise(code for _, code, *_ in answer.topic_errors)
             finally:
                 await admin.close()
@@ -63,6 +63,7 @@ class AiokafkaClient:
         codec: Codec = "none",
         acks: Acks = "all",
         idempotent: bool = False,
+        partition: int = 0,
     ) -> list[int]:
         async def run() -> list[int]:
             producer = AIOKafkaProducer(
@@ -80,7 +81,7 @@ class AiokafkaClient:
                         value=sample.value,
                         headers=list(sample.headers),
                         timestamp_ms=sample.timestamp_ms,
-                        partition=0,
+                        partition=partition,
                     )
                     for sample in sent
                 ]

@@ -5,10 +5,23 @@ from __future__ import annotations
 import pytest
 
 from compat_tests.aiokafka.adapter import AiokafkaClient
-from compat_tests.client_cases import ClientCases
+from compat_tests.aiokafka.member import AiokafkaMember
+from compat_tests.client_cases import Client, ClientCases
+from compat_tests.group_cases import GroupCases
 
 
 class TestAiokafka(ClientCases):
     @pytest.fixture
     def client(self, bootstrap: str) -> AiokafkaClient:
+        return AiokafkaClient(bootstrap)
+
+
+class TestAiokafkaGroups(GroupCases):
+    member = AiokafkaMember
+
+    @pytest.fixture
+    def client(self, bootstrap: str) -> AiokafkaClient:
+        return AiokafkaClient(bootstrap)
+
+    def client_at(self, bootstrap: str) -> Client:
         return AiokafkaClient(bootstrap)

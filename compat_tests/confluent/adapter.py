@@ -33,9 +33,9 @@ class ConfluentClient:
     def __init__(self, bootstrap: str) -> None:
         self._common: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap}
 
-    def create_topic(self, topic: str) -> None:
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
         admin = AdminClient(self._common)
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WAIT_S)
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(WAIT_S)
 
     def delete_topic(self, topic: str) -> None:
         admin = AdminClient(self._common)
@@ -52,6 +52,7 @@ class ConfluentClient:
         codec: Codec = "none",
         acks: Acks = "all",
         idempotent: bool = False,
+        partition: int = 0,
     ) -> list[int]:
         settings = {"compression.type": codec, "acks": acks, "enable.idempotence": idempotent}
         producer = Producer({**self._common, **settings, "linger.ms": 5})
@@ -72,7 +73,7 @@ class ConfluentClient:
                 value=sample.value,
                 headers=list(sample.headers),
                 timestamp=sample.timestamp_ms,
-                partition=0,
+                partition=partition,
                 on_delivery=report(i),
             )
             producer.poll(0)

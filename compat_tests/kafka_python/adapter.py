@@ -21,9 +21,9 @@ class KafkaPythonClient:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
 
-    def create_topic(self, topic: str) -> None:
+    def create_topic(self, topic: str, partitions: int = 1) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
-            admin.create_topics([NewTopic(topic, 1, 1)])
+            admin.create_topics([NewTopic(topic, partitions, 1)])
 
     def delete_topic(self, topic: str) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
@@ -41,6 +41,7 @@ class KafkaPythonClient:
         codec: Codec = "none",
         acks: Acks = "all",
         idempotent: bool = False,
+        partition: int = 0,
     ) -> list[int]:
         producer = KafkaProducer(
             bootstrap_servers=self._bootstrap,
@@ -57,7 +58,7 @@ class KafkaPythonClient:
                     value=sample.value,
                     headers=list(sample.headers),
                     timestamp_ms=sample.timestamp_ms,
-                    partition=0,
+                    partition=partition,
                 )
                 for sample in sent
             ]

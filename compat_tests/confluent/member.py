@@ -1,0 +1,72 @@
+"""confluent-kafka as a `Member` of the shared group cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from compat_tests.group_cases import METADATA_MS, SESSION_MS, Got, Place
+
+WAIT_S = 30.0
+
+
+class ConfluentMember:
+    """See `Member`."""
+
+    def __init__(self, bootstrap: str, group: str) -> None:
+        self._is_open = True
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "session.timeout.ms": SESSION_MS,
+                "heartbeat.interval.ms": 500,
+                "topic.metadata.refresh.interval.ms": METADATA_MS,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "reconnect.backoff.max.ms": 500,
+            }
+        )
+
+    @classmethod
+    def join(cls, bootstrap: str, group: str, topics: Sequence[str]) -> Self:
+        member = cls(bootstrap, group)
+        member._consumer.subscribe(list(topics))
+        return member
+
+    def poll(self) -> list[Got]:
+        got = []
+        for message in self._consumer.consume(1_000, 0.1):
+            error = message.error()
+            if error:
+                if error.retriable() or error.code() == error._TRANSPORT:
+                    continue
+                raise KafkaException(error)
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            assert topic is not None
+            assert partition is not None
+            assert offset is not None
+            got.append(Got(Place(topic, partition), offset, message.value()))
+        return got
+
+    def assignment(self) -> set[Place]:
+        return {Place(each.topic, each.partition) for each in self._consumer.assignment()}
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        wanted = [TopicPartition(*place, offset) for place, offset in offsets.items()]
+        self._consumer.commit(offsets=wanted, asynchronous=False)
+
+    def seek(self, place: Place, offset: int) -> None:
+        self._consumer.seek(TopicPartition(*place, offset))
+
+    def offset_for_time(self, place: Place, timestamp_ms: int) -> int:
+        wanted = [TopicPartition(*place, timestamp_ms)]
+        offset: int = self._consumer.offsets_for_times(wanted, WAIT_S)[0].offset
+        return offset
+
+    def leave(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._consumer.close()
