@@ -123,9 +123,12 @@ class Other:
 
 @asynccontextmanager
 async def two_brokers(
-    simulation: Simulation, files: Files | None = None
+    simulation: Simulation,
+    files: Files | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[Running, Other]]:
-    """Broker 1 runs, broker 2 controls."""
+    """Broker 1 runs, with these settings, broker 2 controls."""
     other = Other(simulation)
-    async with start(simulation, files, store=other.store) as running:
+    async with start(simulation, files, settings=settings, store=other.store) as running:
         yield running, other

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.config.listeners import ListenerAddress
 from kafkalite.ports.network import Address
+from kafkalite.ports.process import host_name
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.connection import ClientConnection
+from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import OTHER_HOST, two_brokers
 from tests.server.running import Running, served, simulated
@@ -48,3 +52,25 @@ async def test_a_broker_that_left_is_told_no_more(simulation: Simulation) -> Non
     async with two_brokers(simulation) as (running, other):
         other.leave()
         assert [id for id, _, _ in await told(running)] == [1]
+
+
+@simulated
+async def test_only_brokers_with_the_clients_listener_are_told(simulation: Simulation) -> None:
+    settings = {
+        "listeners": "INSIDE://:9092,PLAINTEXT://:9093",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "advertised.listeners": "INSIDE://inside:1,PLAINTEXT://:0",
+    }
+    async with two_brokers(simulation, settings=settings) as (running, _):
+        assert await told(running) == [(1, "inside", 1)]
+        node = simulation.network.node("other-client")
+        running.clients["plain"] = await Client.connect(node, Address("broker", 9093))
+        assert await told(running, "plain") == [(1, "broker", 9093), (2, OTHER_HOST, 9092)]
+
+
+@pytest.mark.parametrize("wildcard", ["0.0.0.0", "::"])
+def test_a_wildcard_is_not_registered(wildcard: str) -> None:
+    endpoint = registered_endpoint(Address(wildcard, 9092), ListenerAddress("IN", "", 0))
+    assert (endpoint.name, endpoint.host, endpoint.port) == ("IN", host_name(), 9092)
+    endpoint = registered_endpoint(Address(wildcard, 9092), ListenerAddress("IN", "told", 7))
+    assert (endpoint.host, endpoint.port) == ("told", 7)

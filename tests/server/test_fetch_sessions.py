@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.log.partition_log import LogRead
 from kafkalite.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -19,6 +21,7 @@ from kafkalite.protocol.messages.fetch import (
     ForgottenTopic,
     PartitionData,
 )
+from kafkalite.server.partition import Partition
 from kafkalite.types import Uuid
 from tests.server.requests import batch, fetch, fetched, name_and_id, values
 from tests.server.running import FETCH, Running, served
@@ -239,6 +242,27 @@ async def test_a_fetch_that_ran_out_of_time_leaves_the_session_as_it_should_be(
     assert await consumer.ask(request) == []
     await running.produce("t", b"y")
     assert [values(data) for data in await consumer.next()] == [[b"y"]]
+
+
+@served()
+async def test_a_fetch_of_a_large_session_reads_only_what_changed(running: Running) -> None:
+    await running.create("t", 100)
+    consumer, _ = await begin(running, fetch("t", dict.fromkeys(range(100), 0)))
+    await consumer.next()
+    reads: list[int] = []
+    read = Partition.read
+
+    def counted(self: Partition, *args: Any, **kwargs: Any) -> LogRead:  # `Any`: passed on.
+        reads.append(self.index)
+        return read(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Partition, "read", counted)
+        assert await consumer.next() == []
+        assert reads == []
+        await running.produce("t", b"x", partition=42)
+        assert indexes(await consumer.next()) == [42]
+        assert reads == [42]
 
 
 @served()

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kafkalite.ports.network import Link, Network
+from kafkalite.ports.network import Address, Link, Network
 from kafkalite.ports.network_memory import MemoryNetwork
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.server.connection import Answer, ClientConnection, Pending
-from kafkalite.server.listener import ConnectionLimits, ServerListener
+from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.testing.clock import SteerableClock
 
@@ -252,6 +252,30 @@ def test_a_limit_per_address(run: Run, caplog: pytest.LogCaptureFixture) -> None
             await listener.stop(clock.now_ms() + 1000)
 
     run(body)
+
+
+def test_limits_hold_for_all_listeners_of_a_broker_and_an_address_has_one_name() -> None:
+    counts = ConnectionCounts()
+    listeners = [
+        ServerListener[str](
+            MemoryNetwork(SteerableClock()).node("broker"),
+            SteerableClock(),
+            BufferPool(1 << 20),
+            answer,
+            new_session=lambda: "session",
+            limits=ConnectionLimits(max_connections=3, max_connections_per_ip=2),
+            counts=counts,
+        )
+        for _ in range(2)
+    ]
+
+    async def body() -> list[bool]:
+        peers = ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3"]
+        return [
+            listeners[n % 2]._accept(Address(peer, 1)) is not None for n, peer in enumerate(peers)
+        ]
+
+    assert asyncio.run(body()) == [True, True, False, True, False]
 
 
 def test_idle_connections_are_closed_and_busy_ones_are_not(run: Run) -> None:

@@ -1,0 +1,32 @@
+"""The README's commands: each is one that `kafkalite serve` takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kafkalite.cli.serve import _parse_settings
+from kafkalite.config.listeners import parse_listeners
+from kafkalite.config.views import BrokerConfig
+
+README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+COMMANDS = [
+    re.sub(r"\\\n\s*", " ", command)
+    for command in re.findall(r"kafkalite serve\s(?:.*\\\n)*.*", README)
+    if "--set " in command
+]
+
+
+def test_there_are_recipes() -> None:
+    assert len(COMMANDS) >= 6
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_recipe_is_taken(command: str) -> None:
+    words = shlex.split(command, comments=True)
+    texts = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
+    assert texts
+    assert parse_listeners(BrokerConfig.of(_parse_settings(texts)))
