@@ -110,6 +110,10 @@ class Files(Protocol):
         """Whether a file or folder is there."""
         ...
 
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is there, not a file."""
+        ...
+
     def size(self, path: str) -> int:
         """Bytes in the file; `FileNotFoundError` when missing."""
         ...
@@ -129,8 +133,8 @@ class Files(Protocol):
         """
         ...
 
-    def rename(self, source: str, target: str) -> None:
-        """Atomic, over an existing file, and made durable."""
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
+        """Atomic, over an existing file; durable with `sync`, else once the folders are synced."""
         ...
 
     def remove(self, path: str) -> None:

@@ -1,7 +1,10 @@
 """The Files port in memory: for `--ephemeral`, for tests, and for simulations that crash.
 
-What was not synced is known: `crash()` puts every file and folder back to what a disk would hold
-after a loss of power. Slices are views of the bytes themselves (memory_bytes.py).
+Slices are views of the bytes themselves (memory_bytes.py). What is removed frees its memory once
+the last view of it is gone.
+
+With `models_crashes` what was not synced is known: `crash()` puts every file and folder back to
+what a disk would hold after a loss of power. That keeps what is removed until its folder is synced.
 """
 
 from __future__ import annotations
@@ -96,8 +99,9 @@ class MemoryLock:
 class MemoryFiles:
     """A tree of folders and files in memory; its root exists."""
 
-    def __init__(self, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, chunk_bytes: int = CHUNK_BYTES, *, models_crashes: bool = False) -> None:
         self._chunk_bytes = chunk_bytes
+        self._models_crashes = models_crashes
         self._root = _Folder()
         self._locks: set[str] = set()
 
@@ -106,6 +110,7 @@ class MemoryFiles:
 
         `kept(path, unsynced)` says how many of a file's unsynced bytes reached the disk after all.
         """
+        assert self._models_crashes, "these files do not know what is durable"
         self._root = _after_crash(self._root, "", kept)
         self._locks = set()
 
@@ -138,10 +143,13 @@ class MemoryFiles:
         folder, name = self._parent(path)
         node = folder.entries.get(name)
         if node is None:
-            node = folder.entries[name] = MemoryBytes(self._chunk_bytes)
+            node = folder.entries[name] = self._new()
         if not isinstance(node, MemoryBytes):
             raise IsADirectoryError(21, "a folder", path)
         return MemoryFile(node)
+
+    def _new(self, data: bytes = b"") -> MemoryBytes:
+        return MemoryBytes(self._chunk_bytes, data, models_crashes=self._models_crashes)
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
         above, _, name = path.rpartition("/")
@@ -154,6 +162,10 @@ class MemoryFiles:
     def exists(self, path: str) -> bool:
         """Whether a file or folder is there."""
         return self._find(path) is not None
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is there."""
+        return isinstance(self._find(path), _Folder)
 
     def size(self, path: str) -> int:
         """Bytes in the file."""
@@ -175,22 +187,23 @@ class MemoryFiles:
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
         """A new file under the name."""
         folder, name = self._parent(path)
-        node = MemoryBytes(self._chunk_bytes, data)
+        node = self._new(data)
         folder.entries[name] = node
-        if sync:
+        if sync and self._models_crashes:
             node.sync()
             folder.durable[name] = node
 
-    def rename(self, source: str, target: str) -> None:
-        """Move; a crash leaves the new name."""
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
+        """Move; with `sync` a crash leaves the new name."""
         before, old = self._parent(source)
         after, new = self._parent(target)
         if old not in before.entries:
             raise FileNotFoundError(2, "no such file", source)
         moved = before.entries.pop(old)
-        before.durable.pop(old, None)
         after.entries[new] = moved
-        after.durable[new] = moved
+        if sync and self._models_crashes:
+            before.durable.pop(old, None)
+            after.durable[new] = moved
 
     def remove(self, path: str) -> None:
         """Remove a file; until the folder is synced, a crash brings it back."""
@@ -207,7 +220,8 @@ class MemoryFiles:
     def sync_folder(self, path: str) -> None:
         """From now on a crash leaves these names."""
         folder = self._folder(path)
-        folder.durable = dict(folder.entries)
+        if self._models_crashes:
+            folder.durable = dict(folder.entries)
 
     def space(self) -> DiskSpace:
         """As if of a disk of `DISK_BYTES`."""

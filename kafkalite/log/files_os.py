@@ -217,6 +217,10 @@ class OsFiles:
         """Whether a file or folder is there."""
         return os.path.exists(self._at(path))
 
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is there."""
+        return os.path.isdir(self._at(path))
+
     def size(self, path: str) -> int:
         """Bytes in the file."""
         return os.stat(self._at(path)).st_size
@@ -247,10 +251,12 @@ class OsFiles:
         if sync:
             _sync_folder(os.path.dirname(target))
 
-    def rename(self, source: str, target: str) -> None:
-        """Rename, and wait until the disk knows."""
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
+        """Rename, and with `sync` wait until the disk knows."""
         before, after = self._at(source), self._at(target)
         os.replace(before, after)
+        if not sync:
+            return
         _sync_folder(os.path.dirname(after))
         if os.path.dirname(before) != os.path.dirname(after):
             _sync_folder(os.path.dirname(before))

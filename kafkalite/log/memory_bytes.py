@@ -18,10 +18,14 @@ CHUNK_BYTES = 16 << 20
 class MemoryBytes:
     """The bytes of one file, apart from its names and open handles. Methods as `File` has them."""
 
-    __slots__ = ("_chunk_bytes", "_chunks", "_durable", "durable_size", "size")
+    __slots__ = ("_chunk_bytes", "_chunks", "_durable", "_models_crashes", "durable_size", "size")
 
-    def __init__(self, chunk_bytes: int, data: bytes = b"") -> None:
+    def __init__(
+        self, chunk_bytes: int, data: bytes = b"", *, models_crashes: bool = False
+    ) -> None:
+        """Only with `models_crashes` it is known, and kept, what a crash leaves."""
         self._chunk_bytes = chunk_bytes
+        self._models_crashes = models_crashes
         self._chunks: list[bytearray] = []
         """All but the last are full."""
         self.size = 0
@@ -100,6 +104,8 @@ class MemoryBytes:
 
     def sync(self) -> None:
         """From now on a crash leaves these bytes."""
+        if not self._models_crashes:
+            return
         self._durable = None
         self.durable_size = self.size
 
@@ -111,7 +117,7 @@ class MemoryBytes:
             unsynced = self.size - self.durable_size
             end = self.durable_size + (kept(unsynced) if unsynced else 0)
             data = _join(self._chunks, self._chunk_bytes, 0, end)
-        node = MemoryBytes(self._chunk_bytes, data)
+        node = MemoryBytes(self._chunk_bytes, data, models_crashes=True)
         node.sync()
         return node
 

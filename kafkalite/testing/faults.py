@@ -171,6 +171,11 @@ class ProcessFiles:
         self.look()
         return self._disk.exists(path)
 
+    def is_folder(self, path: str) -> bool:
+        """See `Files`."""
+        self.look()
+        return self._disk.is_folder(path)
+
     def size(self, path: str) -> int:
         """See `Files`."""
         self.look()
@@ -197,10 +202,10 @@ class ProcessFiles:
         self.change()
         self._disk.replace(path, data, sync=sync)
 
-    def rename(self, source: str, target: str) -> None:
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
         """See `Files`."""
         self.change()
-        self._disk.rename(source, target)
+        self._disk.rename(source, target, sync=sync)
 
     def remove(self, path: str) -> None:
         """See `Files`."""

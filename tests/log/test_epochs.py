@@ -11,7 +11,7 @@ from kafkalite.types import LeaderEpoch, Offset
 
 @pytest.fixture
 def files() -> MemoryFiles:
-    files = MemoryFiles()
+    files = MemoryFiles(models_crashes=True)
     files.make_folder("t-0")
     return files
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
+from kafkalite.log import files_memory
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.memory_bytes import CHUNK_BYTES
+from kafkalite.log.memory_bytes import CHUNK_BYTES, MemoryBytes
 
 
 @pytest.fixture(params=[2, 3, CHUNK_BYTES])
 def files(request: pytest.FixtureRequest) -> MemoryFiles:
-    return MemoryFiles(chunk_bytes=request.param)
+    return MemoryFiles(chunk_bytes=request.param, models_crashes=True)
 
 
 def whole(files: MemoryFiles, path: str) -> bytes:
@@ -168,3 +171,35 @@ def test_growth_copies_no_more_than_a_chunk() -> None:
     again = file.slice(0, 4096)
     assert isinstance(again, memoryview)
     assert again.obj is view.obj
+
+
+class WatchedBytes(MemoryBytes):
+    """Takes weak references, having no slots of its own."""
+
+
+def test_what_is_removed_is_freed_at_once_but_for_views_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(files_memory, "MemoryBytes", WatchedBytes)
+    files = MemoryFiles()
+    files.make_folder("t")
+    file = files.open("t/a")
+    file.append((b"abcdef",))
+    file.sync()
+    files.sync_folder("t")
+    files.sync_folder("")
+    view = file.slice(0, 3)
+    file.truncate(3)
+    node = weakref.ref(file.node)
+    file.close()
+    del file
+    files.rename("t", "t-delete")
+    files.remove_folder("t-delete")
+    assert node() is None
+    assert isinstance(view, memoryview)
+    assert bytes(view) == b"abc"
+
+
+def test_only_files_that_model_crashes_crash() -> None:
+    with pytest.raises(AssertionError, match="do not know what is durable"):
+        MemoryFiles().crash()

@@ -317,7 +317,7 @@ class TestTruncating:
         assert log.epochs.starts == ()
 
     def test_survives_a_loss_of_power_at_once(self) -> None:
-        files = MemoryFiles()
+        files = MemoryFiles(models_crashes=True)
         log = open_log(files)
         append(log, batch(1))
         append(log, batch(2))
@@ -384,7 +384,7 @@ class TestOpening:
 
 class TestSyncing:
     def test_what_was_synced_survives(self) -> None:
-        files = MemoryFiles()
+        files = MemoryFiles(models_crashes=True)
         log = open_log(files, TopicConfig(segment_bytes=2 * SIZE))
         for _ in range(5):
             append(log, batch())
@@ -398,7 +398,7 @@ class TestSyncing:
         assert again.topic_id == log.topic_id
 
     def test_nothing_is_durable_before(self) -> None:
-        files = MemoryFiles()
+        files = MemoryFiles(models_crashes=True)
         append(open_log(files), batch())
         files.crash()
         assert open_log(files, clean=False).end_offset == 0

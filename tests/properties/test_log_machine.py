@@ -84,7 +84,7 @@ class Model:
 class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.files = MemoryFiles()
+        self.files = MemoryFiles(models_crashes=True)
         self.model = Model()
         self.epoch = LeaderEpoch(0)
 

@@ -176,7 +176,7 @@ async def start(
     interceptor: Interceptor | None = None,
 ) -> AsyncIterator[Running]:
     """A broker from its start to its clean stop. See `make`."""
-    files = MemoryFiles() if files is None else files
+    files = MemoryFiles(models_crashes=True) if files is None else files
     broker = make(simulation, files, settings=settings, store=store, interceptor=interceptor)
     async with broker:
         yield Running(simulation, broker, files)

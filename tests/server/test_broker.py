@@ -88,7 +88,7 @@ async def test_a_leader_goes_on_in_its_epoch_after_a_clean_stop_alone(
 
 @simulated
 async def test_a_loss_of_power_keeps_what_a_clean_stop_has_synced(simulation: Simulation) -> None:
-    files = MemoryFiles()
+    files = MemoryFiles(models_crashes=True)
     async with start(simulation, files) as running:
         await running.create("t")
         await running.produce("t", b"synced")
@@ -105,7 +105,7 @@ async def test_a_loss_of_power_keeps_what_a_clean_stop_has_synced(simulation: Si
 async def test_half_a_batch_that_a_loss_of_power_leaves_is_cut(
     simulation: Simulation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    files = MemoryFiles()
+    files = MemoryFiles(models_crashes=True)
     async with start(simulation, files) as running:
         await running.create("t")
         await running.produce("t", b"synced")

@@ -10,7 +10,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.server.broker import Broker, Ports
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
-from kafkalite.testing.observations import Stopped
+from kafkalite.testing.observations import Died, Stopped
 from tests.simulation.world import BROKER, World
 
 SETTINGS = {
@@ -28,6 +28,7 @@ class _Process:
         loop = asyncio.get_running_loop()
         simulation = world.simulation
         self._network = simulation.network
+        self._world = world
         self.clock = ProcessClock(simulation.clock)
         self.files = ProcessFiles(disk, simulation.entropy, on_death=self._died)
         ports = Ports(
@@ -93,6 +94,7 @@ class _Process:
         self.clock.die()
         self._network.crash(BROKER.host)
         self._settle(has_started=False, is_clean=False)
+        self._world.tell(Died())
 
 
 class Machine:
@@ -103,7 +105,7 @@ class Machine:
         self._settings = settings
         self._dice = world.dice("machine")
         self._lives: list[_Process] = []
-        self.disk = MemoryFiles()
+        self.disk = MemoryFiles(models_crashes=True)
 
     @property
     def process(self) -> _Process:

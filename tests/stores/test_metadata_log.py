@@ -349,7 +349,7 @@ def test_a_quorum_state_that_is_none(state: bytes) -> None:
 
 
 def test_closing_makes_it_durable() -> None:
-    files = MemoryFiles()
+    files = MemoryFiles(models_crashes=True)
     log = open_log(files)
     log.begin_epoch(NOW)
     log.append([topic("t", 1)], NOW)

@@ -42,7 +42,7 @@ class Disk:
     """With a file and a folder on it, and a process that uses it."""
 
     def __init__(self) -> None:
-        self.disk = MemoryFiles()
+        self.disk = MemoryFiles(models_crashes=True)
         self.deaths = 0
         self.disk.replace("a", b"abc")
         self.disk.make_folder("folder")
