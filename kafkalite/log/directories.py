@@ -7,7 +7,11 @@
     topic-0/                 a partition
     topic-0.<32 hex>-delete  one being deleted; `-stray`: one that the metadata does not know
 
-Opens and closes logs; which ones there should be, the metadata says. Source: Kafka's `LogManager`.
+Opens and closes logs; which ones there should be, the metadata says. What else is in the folder is
+somebody's own and is left alone. Source: Kafka's `LogManager`.
+
+Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
+is warned of, and what it told begins anew: all is scanned, from the first segment on.
 
 Kafka differs: it writes the checkpoints every few seconds while it runs, too. Here a clean stop
 writes them: after a crash more is scanned.
@@ -19,11 +23,15 @@ those who still read. Here leases keep what is read, so the folder goes at once.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Callable, Mapping
+from errno import EIO
+from functools import partial
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import CorruptRecordError
+from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -35,10 +43,11 @@ from kafkalite.log.checkpoints import (
     write_offsets,
 )
 from kafkalite.log.files import DiskSpace, Files, Lock
-from kafkalite.log.meta_properties import LogDirectoryError, Meta, claim
+from kafkalite.log.meta_properties import META_PROPERTIES, LogDirectoryError, Meta, claim
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
 from kafkalite.log.validation import RecordValidation
+from kafkalite.metadata.topic_names import is_legal
 from kafkalite.types import (
     METADATA_TOPIC_ID,
     BrokerEpoch,
@@ -58,7 +67,16 @@ METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 """Has a folder like any other, but no line in the checkpoints."""
 
 _MAX_NAME = 255
+_NAMES_TOLD = 3
+"""Of what could not be written; the rest is counted."""
 _NO_BROKER_EPOCH = BrokerEpoch(-1)
+_PARTITION = re.compile(r"(.+)-(0|[1-9][0-9]{0,9})")
+_SET_ASIDE = re.compile(r"(.+)-[0-9]{1,10}\.[0-9a-f]{32}(-delete|-stray)")
+_GIT_IGNORE = ".gitignore"
+_OF_A_FIRST_START = frozenset((_GIT_IGNORE, LOCK, f"{META_PROPERTIES}.tmp", "lost+found"))
+"""What a first start that was cut short may leave, and what a new disk has."""
+
+_log = logging.getLogger(__name__)
 
 
 class PartitionFolder(NamedTuple):
@@ -67,7 +85,15 @@ class PartitionFolder(NamedTuple):
     partition: TopicPartition
     folder: str
     topic_id: Uuid | None
-    """None when the folder has no `partition.metadata`."""
+    """None when the folder has no `partition.metadata`, or a damaged one."""
+
+
+def parse_partition(name: str) -> TopicPartition | None:
+    """The partition whose folder has this name; None for any other name."""
+    match = _PARTITION.fullmatch(name)
+    if match is None or not is_legal(match[1]):
+        return None
+    return TopicPartition(match[1], int(match[2]))
 
 
 class LogDirectory:
@@ -76,6 +102,7 @@ class LogDirectory:
     __slots__ = (
         "_expiration_ms",
         "_files",
+        "_has_renamed",
         "_lock",
         "_log_starts",
         "_recovery_points",
@@ -104,6 +131,7 @@ class LogDirectory:
         self._lock = lock
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
+        self._has_renamed = False
         self.meta = meta
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
@@ -131,9 +159,16 @@ class LogDirectory:
         """Take the folder at the root of `files`, made when missing; `location` names it to people.
 
         The new ids are for a folder that has none yet. `LogDirectoryError` when another process has
-        the folder, or it belongs to another node.
+        the folder, it belongs to another node, or it has something in it and is no log folder.
         """
-        is_ours = not files.exists("") or not files.list("")
+        is_new = not files.exists(META_PROPERTIES)
+        if is_new and files.exists(""):
+            others = [name for name in files.list("") if name not in _OF_A_FIRST_START]
+            if others:
+                raise LogDirectoryError(
+                    f"the folder {location} is not empty ({others[0]}) and has no "
+                    f"{META_PROPERTIES}: only an empty folder can become a log folder"
+                )
         files.make_folder("")
         try:
             lock = files.lock(LOCK)
@@ -142,8 +177,8 @@ class LogDirectory:
                 f"the log folder {location} is in use: another broker holds {LOCK} in it"
             ) from error
         try:
-            if is_ours:
-                files.replace(".gitignore", b"*\n", sync=False)
+            if is_new:
+                files.replace(_GIT_IGNORE, b"*\n", sync=False)
             meta = claim(files, location, Meta(node_id, new_cluster_id, new_directory_id))
             directory = cls(
                 files,
@@ -176,7 +211,8 @@ class LogDirectory:
         try:
             return read_offsets(self._files, path)
         except CorruptRecordError as error:
-            raise LogDirectoryError(f"{self.location}/{path} is damaged: {error}") from error
+            _log.warning("%s/%s is damaged, and counts as empty: %s", self.location, path, error)
+            return {}
 
     def space(self) -> DiskSpace:
         """Of the disk that the folder is on."""
@@ -186,14 +222,16 @@ class LogDirectory:
         """The partitions in the folder, but for the metadata log and those renamed."""
         found = []
         for name in self._files.list(""):
-            topic, dash, number = name.rpartition("-")
-            if not (dash and topic and number.isdecimal()) or topic == METADATA_PARTITION.topic:
+            partition = parse_partition(name)
+            if partition is None or partition == METADATA_PARTITION:
+                continue
+            if not self._files.is_folder(name):
                 continue
             try:
                 topic_id = read_topic_id(self._files, name)
-            except CorruptRecordError as error:
-                raise LogDirectoryError(f"{self.location}: {error}") from error
-            found.append(PartitionFolder(TopicPartition(topic, int(number)), name, topic_id))
+            except CorruptRecordError:
+                topic_id = None  # Told when it is opened, if it is.
+            found.append(PartitionFolder(partition, name, topic_id))
         return found
 
     def open_partition(
@@ -243,7 +281,8 @@ class LogDirectory:
             log.release_files()
         tail = f"-{partition.partition}.{unique.hex()}{suffix}"
         folder = partition.topic[: _MAX_NAME - len(tail)] + tail
-        self._files.rename(str(partition), folder)
+        self._files.rename(str(partition), folder, sync=False)
+        self._has_renamed = True
         for offsets in (self._recovery_points, self._log_starts, self.high_watermarks):
             offsets.pop(partition, None)
         return folder
@@ -257,11 +296,21 @@ class LogDirectory:
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""
-        return [name for name in self._files.list("") if name.endswith(DELETE_SUFFIX)]
+        return [
+            name
+            for name in self._files.list("")
+            if _is_set_aside(name, DELETE_SUFFIX) and self._files.is_folder(name)
+        ]
 
     def remove(self, folder: str) -> None:
-        """Remove a folder that `delete_partition` renamed. May take long; safe in a worker."""
-        assert folder.endswith(DELETE_SUFFIX)
+        """Remove a folder that `delete_partition` renamed. May take long; safe in a worker.
+
+        Once its new name is durable: a loss of power must not leave half of it under the old one.
+        """
+        assert _is_set_aside(folder, DELETE_SUFFIX), f"{folder} is not ours to remove"
+        if self._has_renamed:
+            self._has_renamed = False  # First: another rename may come meanwhile.
+            self._files.sync_folder("")
         self._files.remove_folder(folder)
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
@@ -303,18 +352,40 @@ class LogDirectory:
     ) -> None:
         """A clean stop: sync and close every log, then put that on record, and free the folder.
 
-        `OSError` when the disk refuses: then the stop was no clean one, and the folder is free.
+        `OSError` when the disk refuses any of it, which names what: then the stop was no clean one,
+        what could be written is, and the folder is free.
         """
+        refused: dict[str, Exception] = {}
+
+        def attempt(name: str, action: Callable[[], None]) -> None:
+            try:
+                action()
+            except (OSError, CorruptRecordError, InvariantError) as error:
+                refused[name] = error
+
         try:
-            for log in self.logs.values():
-                log.close(sync=True)
-            self.write_checkpoints(high_watermarks)
-            if not self._files.exists(CLEANER_OFFSETS):
-                write_offsets(self._files, CLEANER_OFFSETS, {})
-            record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-            self._files.replace(CLEAN_SHUTDOWN, record.encode())
+            for key, log in self.logs.items():
+                attempt(str(key), partial(log.close, sync=True))
+            attempt("checkpoints", partial(self.write_checkpoints, high_watermarks))
+            if not refused:
+                attempt(CLEAN_SHUTDOWN, partial(self._record_clean_shutdown, broker_epoch))
         finally:
             self.abandon()
+        if refused:
+            first = next(iter(refused.values()))
+            some = ", ".join(list(refused)[:_NAMES_TOLD])
+            more = len(refused) - _NAMES_TOLD
+            names = f"{some} and {more} more" if more > 0 else some
+            code, reason = (
+                (first.errno, first.strerror) if isinstance(first, OSError) else (EIO, first)
+            )
+            raise OSError(code, f"{reason}; not written: {names}", self.location)
+
+    def _record_clean_shutdown(self, broker_epoch: BrokerEpoch) -> None:
+        if not self._files.exists(CLEANER_OFFSETS):
+            write_offsets(self._files, CLEANER_OFFSETS, {})
+        record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        self._files.replace(CLEAN_SHUTDOWN, record.encode())
 
     def abandon(self) -> None:
         """Let go without a word on the disk, as a crash would."""
@@ -322,3 +393,8 @@ class LogDirectory:
             log.release_files()
         self.logs.clear()
         self._lock.release()
+
+
+def _is_set_aside(name: str, suffix: str) -> bool:
+    match = _SET_ASIDE.fullmatch(name)
+    return match is not None and match[2] == suffix and is_legal(match[1])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.directories import (
     CLEAN_SHUTDOWN,
     METADATA_PARTITION,
@@ -37,7 +37,7 @@ UNIQUE = Uuid(bytes(range(16)))
 
 @pytest.fixture
 def files() -> MemoryFiles:
-    return MemoryFiles()
+    return MemoryFiles(models_crashes=True)
 
 
 def open_directory(files: Files, *, node: int = 1) -> LogDirectory:
@@ -71,10 +71,46 @@ def test_a_new_folder(files: MemoryFiles) -> None:
     assert content(files, ".gitignore") == b"*\n"
 
 
-def test_a_folder_with_something_in_it_is_not_ours_to_ignore(files: MemoryFiles) -> None:
-    files.replace("notes.txt", b"")
-    open_directory(files)
+@pytest.mark.parametrize("name", ["notes.txt", "orders-0", ".profile"])
+def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(
+    files: MemoryFiles, name: str
+) -> None:
+    files.make_folder(name)
+    with pytest.raises(LogDirectoryError, match=rf"/data/logs is not empty \({name}\)"):
+        open_directory(files)
+    assert files.list("") == [name]
+
+
+def test_a_first_start_that_was_cut_short_is_no_hindrance(files: MemoryFiles) -> None:
+    for name in (".gitignore", ".lock", "meta.properties.tmp"):
+        files.replace(name, b"")
+    files.make_folder("lost+found")
+    assert open_directory(files).meta.cluster_id == "the-cluster"
+    assert content(files, ".gitignore") == b"*\n"
+
+
+def test_a_folder_that_kafka_formatted_is_taken_and_is_not_ours_to_ignore(
+    files: MemoryFiles,
+) -> None:
+    files.replace("meta.properties", format_meta(Meta(BrokerId(1), "kafkas", UNIQUE)))
+    files.make_folder("__cluster_metadata-0")
+    assert open_directory(files).meta.cluster_id == "kafkas"
     assert ".gitignore" not in files.list("")
+
+
+def test_what_only_looks_like_a_partition_is_somebodys_own(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    folders = ("to-delete", "a-\u0663", "a-00", "a b-1", "a-0.0123-delete", "a-0." + "g" * 32)
+    for name in folders:
+        files.make_folder(name)
+    unique = UNIQUE.hex()
+    for name in ("report-2024", f"a-0.{unique}-delete", f"x.{unique}-delete"):
+        files.replace(name, b"")
+    files.make_folder(f"x.{unique}-stray")
+    assert directory.find_partitions() == []
+    assert directory.find_deleted() == []
+    with pytest.raises(AssertionError, match="not ours to remove"):
+        directory.remove("to-delete")
 
 
 def test_one_holder_at_a_time(files: MemoryFiles) -> None:
@@ -113,6 +149,7 @@ def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> N
 
 @pytest.mark.parametrize("left", [b"", b"{}", b"[]"])
 def test_a_mark_of_a_clean_stop_may_be_empty(files: MemoryFiles, left: bytes) -> None:
+    open_directory(files).abandon()
     files.replace(CLEAN_SHUTDOWN, left)
     directory = open_directory(files)
     assert (directory.was_clean, directory.broker_epoch) == (True, -1)
@@ -199,6 +236,52 @@ def test_a_stop_that_fails_is_no_clean_one(
     assert not open_directory(files).was_clean
 
 
+def test_a_stop_that_fails_for_some_closes_all_and_names_what_is_not_written(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = open_directory(files)
+    logs = []
+    for index in range(6):
+        partition = TopicPartition("t", index)
+        logs.append(
+            directory.open_partition(partition, topic_id=TOPIC_ID, config=TopicConfig(), now=NOW)
+        )
+        append(logs[-1], batch())
+    replace = files.replace
+
+    def full_disk(path: str, data: bytes, *, sync: bool = True) -> None:
+        if not path.startswith("t-5/"):
+            raise OSError(28, "No space left on device")
+        replace(path, data, sync=sync)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "replace", full_disk)
+        names = "not written: t-0, t-1, t-2 and 3 more"
+        with pytest.raises(OSError, match=f"No space left on device; {names}"):
+            stop(directory)
+    assert files.exists("t-5/00000000000000000001.snapshot")
+    files.crash()
+    again = open_directory(files)
+    last = again.open_partition(
+        TopicPartition("t", 5), topic_id=TOPIC_ID, config=TopicConfig(), now=NOW
+    )
+    assert (again.was_clean, last.end_offset) == (False, 1)
+
+
+def test_a_stop_closes_the_others_when_one_file_was_changed_by_someone(files: MemoryFiles) -> None:
+    directory = open_directory(files)
+    for index in range(2):
+        log = directory.open_partition(
+            TopicPartition("t", index), topic_id=TOPIC_ID, config=TopicConfig(), now=NOW
+        )
+        append(log, batch())
+    directory.logs[TopicPartition("t", 0)].release_files()
+    files.open("t-0/00000000000000000000.log").append((b"?",))
+    with pytest.raises(OSError, match=r"has 71 bytes, not 70; not written: t-0"):
+        stop(directory)
+    assert files.exists("t-1/00000000000000000001.snapshot")
+
+
 def test_long_names_are_cut(files: MemoryFiles) -> None:
     directory = open_directory(files)
     partition = TopicPartition("t" * 249, 12)
@@ -219,14 +302,67 @@ def test_log_starts_above_the_first_segment_are_kept(files: MemoryFiles) -> None
     assert open_orders(open_directory(files)).log_start_offset == 2
 
 
+@pytest.mark.parametrize("left", [b"0", b"junk", b"0\n2\norders 3 1\n", b"0\n1\norders 3 1e\n"])
 @pytest.mark.parametrize(
-    "name", ["recovery-point-offset-checkpoint", "orders-3/partition.metadata"]
+    "name",
+    [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "replication-offset-checkpoint",
+    ],
 )
-def test_damaged_files_are_named(files: MemoryFiles, name: str) -> None:
-    files.make_folder("orders-3")
-    files.replace(name, b"junk")
-    with pytest.raises(LogDirectoryError, match=r"/data/logs.*damaged"):
-        open_directory(files).find_partitions()
+def test_a_damaged_checkpoint_is_told_and_counts_as_empty(
+    files: MemoryFiles, name: str, left: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    stop(directory, high_watermark=1)
+    files.replace(name, left)
+    again = open_directory(files)
+    assert open_orders(again).end_offset == 1
+    (line,) = caplog.messages
+    assert line.startswith(f"/data/logs/{name} is damaged, and counts as empty: ")
+
+
+@pytest.mark.parametrize("left", [b"", b"version: 0\n", b"junk", b"version: 0\ntopic_id: %"])
+def test_a_damaged_partition_metadata_is_one_partitions_trouble(
+    files: MemoryFiles, left: bytes
+) -> None:
+    directory = open_directory(files)
+    open_orders(directory)
+    stop(directory)
+    files.replace("orders-3/partition.metadata", left)
+    again = open_directory(files)
+    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", None)]
+    with pytest.raises(CorruptRecordError, match=r"orders-3/partition\.metadata is damaged"):
+        open_orders(again)
+    assert again.logs == {}
+
+
+def test_setting_partitions_aside_writes_nothing_and_waits_for_no_disk(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = open_directory(files)
+    append(open_orders(directory), batch())
+    full, synced = OSError(28, "No space left on device"), []
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise full
+
+    monkeypatch.setattr(files, "replace", refuse)
+    monkeypatch.setattr(files, "open", refuse)
+    sync_folder = files.sync_folder
+
+    def note(path: str) -> None:
+        synced.append(path)
+        sync_folder(path)
+
+    monkeypatch.setattr(files, "sync_folder", note)
+    folder = directory.delete_partition(ORDERS, UNIQUE)
+    assert synced == []
+    directory.remove(folder)
+    assert synced == [""], "so that a loss of power leaves no half of it under its old name"
+    assert not files.exists(folder)
 
 
 class TestMetaProperties:
