@@ -182,6 +182,7 @@ class ClientConnection(Generic[S]):
         if error is not None:
             logger.debug("%s: connection lost: %s", self._link and self._link.peer, error)
         self._held |= _CLOSING
+        self._pool.forget(self._try_room)
         self._buffer.clear()
         _release(self._out)
         self._out = []

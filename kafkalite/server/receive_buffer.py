@@ -13,7 +13,6 @@ frames together.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from struct import Struct
 
@@ -43,7 +42,7 @@ class BufferPool:
         """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
-        self._waiters: deque[Callable[[], None]] = deque()
+        self._waiters: dict[Callable[[], None], None] = {}
 
     def borrow(self, size: int, instead_of: memoryview | None = None) -> memoryview | None:
         """At least `size` bytes of any content; None while others hold too much. `instead_of` is a
@@ -74,12 +73,22 @@ class BufferPool:
         if self._kept_bytes + capacity <= KEPT_BYTES:
             self._kept_bytes += capacity
             self._kept.setdefault(capacity, []).append(buffer)
-        for _ in range(len(self._waiters)):
-            self._waiters.popleft()()
+        waiters, self._waiters = self._waiters, {}
+        for callback in waiters:
+            callback()
+
+    @property
+    def waiting(self) -> int:
+        """How many are to be called back."""
+        return len(self._waiters)
+
+    def forget(self, callback: Callable[[], None]) -> None:
+        """Call it no more, if it is to be called."""
+        self._waiters.pop(callback, None)
 
     def call_when_given_back(self, callback: Callable[[], None]) -> None:
         """Call back once, at the next end of a loan."""
-        self._waiters.append(callback)
+        self._waiters[callback] = None
 
 
 class ReceiveBuffer:

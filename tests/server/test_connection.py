@@ -91,6 +91,33 @@ def test_a_connection_that_ends_gives_its_room_to_the_next() -> None:
     assert third.requests == []
 
 
+def test_a_connection_that_is_to_end_takes_no_room() -> None:
+    pool = BufferPool(2 << 20)
+    first, second, third, fourth = (World(pool=pool) for _ in range(4))
+    large = frame(bytes(1_500_000))
+    for world in (first, second, third, fourth):
+        world.receive(large[:-1])
+    third.connection.stop()
+    first.connection.closed(None)
+    fourth.next_turn()
+    fourth.receive(large[4096:])
+    assert fourth.requests == [large[4:]]
+
+
+def test_who_waits_for_room_is_forgotten_when_it_ends() -> None:
+    """Room may not come for long, and clients come again and again meanwhile."""
+    pool = BufferPool(0)
+    large = frame(bytes(1_500_000))
+    holder = World(pool=pool)
+    holder.receive(large[:-1])
+    for _ in range(3):
+        world = World(pool=pool)
+        world.receive(large[:-1])
+        assert pool.waiting == 1
+        world.connection.closed(None)
+        assert pool.waiting == 0
+
+
 # Turns.
 
 
