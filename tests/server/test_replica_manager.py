@@ -36,9 +36,9 @@ class RefusingFiles(MemoryFiles):
         self._look(path)
         super().make_folder(path)
 
-    def rename(self, source: str, target: str) -> None:
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
         self._look(source)
-        super().rename(source, target)
+        super().rename(source, target, sync=sync)
 
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
         self._look(path)
