@@ -213,7 +213,7 @@ class Broker:
     def _listen(self) -> None:
         config = self._config
         dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
-        pool = BufferPool(_PARTIAL_FRAMES_BYTES)
+        pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._ports.clock)
         limits = ConnectionLimits(
             max_connections=config.max_connections,
             max_connections_per_ip=config.max_connections_per_ip,

@@ -29,7 +29,12 @@ from typing import Generic, TypeVar
 from kafkalite.errors import InvariantError, ProtocolError
 from kafkalite.log.files import Part
 from kafkalite.ports.network import Address, Link
-from kafkalite.server.receive_buffer import BufferPool, ReceiveBuffer
+from kafkalite.server.receive_buffer import (
+    STALL_BYTES,
+    STALL_MS,
+    BufferPool,
+    ReceiveBuffer,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +120,7 @@ class ClientConnection(Generic[S]):
         self.session = session
         self._handle = handle
         self._pool = pool
-        self._buffer = ReceiveBuffer(pool, max_request_bytes)
+        self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
         self._call_soon = call_soon
         self._on_closed = on_closed
         self._checks_views = checks_views
@@ -205,6 +210,7 @@ class ClientConnection(Generic[S]):
         self._hold(_CLOSING)
         self._abandon()
         if not self._in_turn:
+            self._buffer.clear()
             self._flush()
         if not self._held & _OUTPUT and not self._in_turn:
             self.link.close()
@@ -302,6 +308,19 @@ class ClientConnection(Generic[S]):
             self._let_go(_ROOM)
         else:
             self._pool.call_when_given_back(self._try_room)
+
+    def _stalled(self) -> None:
+        """Others wait for the room that this one keeps. Those that wait themselves, or must by a
+        quota, are not to blame."""
+        if not self._held & (_ROOM | _MUTED | _CLOSING):
+            logger.warning(
+                "%s: closing the connection: less than %d KiB of its request came in %d s, while"
+                " others wait for the room that it takes",
+                self.peer,
+                STALL_BYTES >> 10,
+                STALL_MS // 1000,
+            )
+            self.close()
 
     # Holding back, and going on in a turn of its own: never inside whoever caused it.
 

@@ -9,14 +9,25 @@ frames together.
     up to OWN_BYTES       its own       all that is free
     up to SHARED_BYTES    borrowed      all that is free: several frames a receive
     larger                borrowed      exactly what is missing: nothing ever has to be moved
+
+A length is only a claim, so a buffer grows with what arrives: one that is full is changed for one
+of about twice its size. Whoever has delivered a large frame before is believed for as much, while
+the pool is not half lent.
+
+Kafka differs: it has the whole buffer at once and no limit for all (`queued.max.request.bytes` is
+-1). With its limit set, a client that stalls in the middle of a request keeps its room for as long
+as it likes; here it is closed while others wait for room, when less than STALL_BYTES came from it
+in STALL_MS.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from struct import Struct
 
 from kafkalite.errors import ProtocolError
+from kafkalite.ports.clock import Clock, Timer
 
 LENGTH_BYTES = 4
 OWN_BYTES = 4 << 10
@@ -25,6 +36,8 @@ SHARED_BYTES = 64 << 10
 KEPT_BYTES = 16 << 20
 """The most that the pool keeps for the next borrower: memory that the kernel need not clear
 again."""
+STALL_MS = 10_000
+STALL_BYTES = SHARED_BYTES
 
 _unpack_length = Struct(">i").unpack_from
 
@@ -35,14 +48,27 @@ class BufferPool:
     otherwise wait for each other for ever, and so would one whose frame is larger than the
     limit."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, clock: Clock | None = None) -> None:
+        """Without a clock nobody is told to have stalled."""
         self.limit_bytes = limit_bytes
         self.lent_bytes = 0
+        self.borrowers: dict[ReceiveBuffer, None] = {}
+        """Those that hold a loan, the oldest first."""
+        self._clock = clock
+        self._stall_timer: Timer | None = None
+        """Runs while somebody waits."""
+        self._received_before: dict[ReceiveBuffer, int] = {}
+        """What each borrower had received when the timer was set."""
         self._beyond: memoryview | None = None
         """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
         self._waiters: dict[Callable[[], None], None] = {}
+
+    def lends_at_once(self, size: int) -> bool:
+        """Whether so much can go to somebody for whom little has arrived yet: half of the limit is
+        for those that show what they have."""
+        return 2 * (self.lent_bytes + size) <= self.limit_bytes
 
     def borrow(self, size: int, instead_of: memoryview | None = None) -> memoryview | None:
         """At least `size` bytes of any content; None while others hold too much. `instead_of` is a
@@ -50,15 +76,19 @@ class BufferPool:
         capacity = SHARED_BYTES if size <= SHARED_BYTES else 1 << (size - 1).bit_length()
         if capacity > KEPT_BYTES:
             capacity = size
-        is_beyond = self.lent_bytes + capacity > self.limit_bytes
+        given_back = 0 if instead_of is None else len(instead_of)
+        is_beyond = self.lent_bytes - given_back + capacity > self.limit_bytes
         if is_beyond and self._beyond is not None and self._beyond is not instead_of:
             return None
         kept = self._kept.get(capacity)
         if kept:
             self._kept_bytes -= capacity
             buffer = kept.pop()
-        else:
+        elif capacity == SHARED_BYTES:
             buffer = memoryview(bytearray(capacity))
+        else:
+            # Takes memory only as it fills, and all of it goes back to the system at its end.
+            buffer = memoryview(mmap.mmap(-1, capacity))
         self.lent_bytes += capacity
         if is_beyond:
             self._beyond = buffer
@@ -76,6 +106,7 @@ class BufferPool:
         waiters, self._waiters = self._waiters, {}
         for callback in waiters:
             callback()
+        self._stop_watch()
 
     @property
     def waiting(self) -> int:
@@ -85,19 +116,54 @@ class BufferPool:
     def forget(self, callback: Callable[[], None]) -> None:
         """Call it no more, if it is to be called."""
         self._waiters.pop(callback, None)
+        self._stop_watch()
 
     def call_when_given_back(self, callback: Callable[[], None]) -> None:
         """Call back once, at the next end of a loan."""
         self._waiters[callback] = None
+        if self._stall_timer is None and self._clock is not None:
+            self._watch(self._clock)
+
+    def _watch(self, clock: Clock) -> None:
+        self._received_before = {buffer: buffer.received for buffer in self.borrowers}
+        self._stall_timer = clock.call_at(
+            clock.now_ms() + STALL_MS, lambda: self._tell_stalled(clock)
+        )
+
+    def _stop_watch(self) -> None:
+        if self._stall_timer is not None and not self._waiters:
+            self._stall_timer.cancel()
+            self._stall_timer = None
+
+    def _tell_stalled(self, clock: Clock) -> None:
+        self._stall_timer = None
+        for buffer, before in self._received_before.items():
+            if buffer in self.borrowers and buffer.received - before < STALL_BYTES:
+                buffer.on_stalled()
+        self._received_before = {}
+        if self._waiters and self._stall_timer is None:
+            self._watch(clock)
 
 
 class ReceiveBuffer:
     """The unread bytes of one connection."""
 
-    __slots__ = ("_data", "_end", "_limit_bytes", "_need", "_own", "_pool", "_start")
+    __slots__ = (
+        "_data", "_end", "_limit_bytes", "_need", "_own", "_pool", "_start", "_trusted_bytes",
+        "on_stalled", "received",
+    )  # fmt: skip
 
-    def __init__(self, pool: BufferPool, limit_bytes: int) -> None:
+    def __init__(
+        self, pool: BufferPool, limit_bytes: int, on_stalled: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_stalled` is called while others wait for room, when this buffer holds some and next
+        to nothing came into it for a while."""
         self._pool = pool
+        self.on_stalled = on_stalled
+        self.received = 0
+        """Bytes, in all."""
+        self._trusted_bytes = 0
+        """The size of the last large frame that came whole."""
         self._limit_bytes = limit_bytes
         self._own = memoryview(bytearray(OWN_BYTES))
         self._data = self._own
@@ -108,8 +174,8 @@ class ReceiveBuffer:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `next_frame` has something to tell."""
-        return self._end - self._start >= self._need
+        """Whether `next_frame` has something to tell, or `make_room` something to do."""
+        return self._end - self._start >= self._need or self._end == len(self._data)
 
     def space(self) -> memoryview:
         """Where the next bytes go; `filled` tells how many came. Call it when `is_ready` is False
@@ -122,9 +188,10 @@ class ReceiveBuffer:
         return self._data[self._end :]
 
     def filled(self, size: int) -> bool:
-        """That many bytes came. Whether `next_frame` has something to tell now."""
-        self._end += size
-        return self._end - self._start >= self._need
+        """That many bytes came. Whether it is ready now."""
+        self.received += size
+        end = self._end = self._end + size
+        return end - self._start >= self._need or end == len(self._data)
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame, without its length; None when it is not there yet. The view is good
@@ -140,12 +207,14 @@ class ReceiveBuffer:
         if have - LENGTH_BYTES < size:
             self._need = LENGTH_BYTES + size
             return None
+        if size > SHARED_BYTES:
+            self._trusted_bytes = min(self._need, KEPT_BYTES)
         self._need = LENGTH_BYTES
         self._start = body + size
         return self._data[body : body + size]
 
     def make_room(self) -> bool:
-        """Make room for the rest of the frame that has begun. False while the pool cannot lend.
+        """Make room for more of the frame that has begun. False while the pool cannot lend.
         Gives back what is borrowed when there is none."""
         start, end, need = self._start, self._end, self._need
         if start == end:
@@ -153,20 +222,45 @@ class ReceiveBuffer:
             if self._data is not self._own:
                 self._give_back()
             return True
-        if start + need <= len(self._data):
+        data = self._data
+        if start + need <= len(data):
             return True
         rest = end - start
-        if need <= len(self._data):
-            self._data[:rest] = self._data[start:end]
-        else:
-            larger = self._pool.borrow(need, instead_of=self._data)
-            if larger is None:
-                return False
-            larger[:rest] = self._data[start:end]
-            if self._data is not self._own:
-                self._give_back()
-            self._data = larger
+        wanted = need
+        if need > len(data):
+            wanted = self._grown(rest, need)
+            if wanted <= len(data) and end < len(data):
+                return True
+        if wanted <= len(data):
+            data[:rest] = data[start:end]
+        elif not self._change(wanted):
+            return False
         self._start, self._end = 0, rest
+        return True
+
+    def _grown(self, rest: int, need: int) -> int:
+        """How large a buffer the frame may have now, of which `rest` bytes have come."""
+        trusted = min(need, self._trusted_bytes)
+        if rest < trusted and self._pool.lends_at_once(trusted):
+            return trusted
+        if self._end < len(self._data):
+            return 0
+        return min(need, max(2 * rest, SHARED_BYTES))
+
+    def _change(self, size: int) -> bool:
+        """Go on in a borrowed buffer of that size."""
+        old = self._data
+        is_own = old is self._own
+        new = self._pool.borrow(size, instead_of=None if is_own else old)
+        if new is None:
+            return False
+        rest = self._end - self._start
+        new[:rest] = old[self._start : self._end]
+        self._data = new
+        if is_own:
+            self._pool.borrowers[self] = None
+        else:
+            self._pool.give_back(old)
         return True
 
     def clear(self) -> None:
@@ -178,4 +272,5 @@ class ReceiveBuffer:
 
     def _give_back(self) -> None:
         borrowed, self._data = self._data, self._own
+        del self._pool.borrowers[self]
         self._pool.give_back(borrowed)

@@ -17,8 +17,9 @@ from kafkalite.server.connection import (
     ClientConnection,
     Pending,
 )
-from kafkalite.server.receive_buffer import BufferPool
+from kafkalite.server.receive_buffer import STALL_MS, BufferPool
 from tests.server.connection_world import FakeSlice, World, frame
+from tests.server.hand_clock import HandClock
 
 # Frames.
 
@@ -116,6 +117,48 @@ def test_who_waits_for_room_is_forgotten_when_it_ends() -> None:
         assert pool.waiting == 1
         world.connection.closed(None)
         assert pool.waiting == 0
+
+
+def full_pool() -> tuple[HandClock, World, World]:
+    """Two connections that have begun a request each: the one has the room, the other waits."""
+    clock = HandClock()
+    pool = BufferPool(0, clock)
+    holder, waiter = World(pool=pool), World(pool=pool)
+    holder.receive(frame(bytes(50_000))[:9_000])
+    waiter.receive(frame(bytes(50_000)))
+    assert (holder.reads(), waiter.reads()) == (True, False)
+    return clock, holder, waiter
+
+
+def test_who_stalls_while_another_waits_for_room_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, holder, waiter = full_pool()
+    clock.advance(STALL_MS)
+    assert holder.closes()
+    assert not waiter.closes()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert "10.1.2.3:5555: closing the connection: less than 64 KiB" in caplog.text
+    holder.connection.closed(None)
+    waiter.next_turn()
+    waiter.receive(frame(bytes(50_000))[4096:])
+    assert waiter.requests == [bytes(50_000)]
+
+
+def test_who_may_not_go_on_by_a_quota_has_not_stalled() -> None:
+    clock, holder, _ = full_pool()
+    holder.connection.mute()
+    clock.advance(STALL_MS)
+    assert not holder.closes()
+
+
+def test_a_connection_that_is_to_close_keeps_no_room() -> None:
+    world = World()
+    world.receive(frame(bytes(50_000))[:9_000])
+    assert world.pool.lent_bytes
+    world.link.takes = False
+    world.connection.stop()
+    assert not world.pool.lent_bytes
 
 
 # Turns.

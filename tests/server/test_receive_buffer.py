@@ -9,11 +9,15 @@ import pytest
 from kafkalite.errors import ProtocolError
 from kafkalite.server.receive_buffer import (
     KEPT_BYTES,
+    LENGTH_BYTES,
     OWN_BYTES,
     SHARED_BYTES,
+    STALL_BYTES,
+    STALL_MS,
     BufferPool,
     ReceiveBuffer,
 )
+from tests.server.hand_clock import HandClock
 
 LIMIT_BYTES = 8 << 20
 
@@ -76,11 +80,11 @@ def test_an_empty_buffer_holds_little_whatever_it_received() -> None:
         assert len(buffer.space()) == OWN_BYTES
 
 
-def test_a_large_frame_is_given_exactly_the_space_that_it_misses() -> None:
+def test_a_large_frame_is_given_no_more_space_than_it_misses() -> None:
     buffer = ReceiveBuffer(BufferPool(1 << 30), LIMIT_BYTES)
-    data = frame(bytes(1 << 20))
-    receive(buffer, data[:OWN_BYTES])
-    assert len(buffer.space()) == len(data) - OWN_BYTES
+    data = frame(bytes(100_000))
+    receive(buffer, data[: SHARED_BYTES + 1])
+    assert len(buffer.space()) == len(data) - SHARED_BYTES - 1
 
 
 def test_frames_of_middle_size_share_a_receive() -> None:
@@ -97,62 +101,175 @@ def test_what_begins_at_the_end_of_a_buffer_moves_to_its_front() -> None:
     assert receive(buffer, second[6:]) == [second[4:]]
 
 
-def begin(pool: BufferPool, data: bytes) -> tuple[ReceiveBuffer, bool]:
-    """A buffer that holds the first 4 KiB of a frame, and whether it has room for the rest."""
+def proven(pool: BufferPool, size: int) -> ReceiveBuffer:
+    """A buffer that has received a frame of that size."""
     buffer = ReceiveBuffer(pool, LIMIT_BYTES)
-    buffer.space()[:OWN_BYTES] = data[:OWN_BYTES]
-    buffer.filled(OWN_BYTES)
-    assert buffer.next_frame() is None
-    return buffer, buffer.make_room()
+    assert receive(buffer, frame(bytes(size))) == [bytes(size)]
+    return buffer
+
+
+def test_an_announcement_is_lent_nothing() -> None:
+    pool = BufferPool(1 << 30)
+    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
+    receive(buffer, pack(">i", LIMIT_BYTES) + bytes(1_000))
+    assert pool.lent_bytes == 0
+
+
+@pytest.mark.parametrize("step", [1_000, 50_000, 1 << 20])
+def test_a_buffer_grows_with_what_arrives(step: int) -> None:
+    pool = BufferPool(1 << 30)
+    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
+    body = bytes(range(256)) * (LIMIT_BYTES // 256)
+    data = frame(body)
+    found = []
+    for position in range(0, len(data), step):
+        found += receive(buffer, data[position : position + step])
+        came = position + step
+        # A power of two that is at least twice what had come when it was borrowed.
+        assert pool.lent_bytes <= max(4 * came, SHARED_BYTES)
+    assert found == [body]
+
+
+def test_who_delivered_a_large_frame_is_believed_the_next() -> None:
+    pool = BufferPool(1 << 30)
+    buffer = proven(pool, 1 << 20)
+    data = frame(bytes(1 << 20))
+    receive(buffer, data[:100])
+    assert len(buffer.space()) == len(data) - 100
+    larger = proven(pool, 1 << 20)
+    receive(larger, frame(bytes(3 << 20))[:100])
+    assert len(larger.space()) == (2 << 20) - 100
+
+
+def test_nobody_is_believed_once_the_pool_is_half_lent() -> None:
+    pool = BufferPool(4 << 20)
+    buffers = [proven(pool, (1 << 20) - LENGTH_BYTES) for _ in range(4)]
+    for buffer in buffers:
+        receive(buffer, pack(">i", (1 << 20) - LENGTH_BYTES))
+    assert pool.lent_bytes == 2 << 20
+
+
+def begin(pool: BufferPool, data: bytes) -> tuple[ReceiveBuffer, int]:
+    """A buffer that received what it could of the data, and how much that was."""
+    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
+    return buffer, go_on(buffer, data)
+
+
+def go_on(buffer: ReceiveBuffer, data: bytes) -> int:
+    taken = 0
+    while taken < len(data) and buffer.next_frame() is None and buffer.make_room():
+        space = buffer.space()
+        size = min(len(space), len(data) - taken)
+        space[:size] = data[taken : taken + size]
+        buffer.filled(size)
+        taken += size
+    return taken
 
 
 def test_no_room_until_another_gives_back() -> None:
     pool = BufferPool(1 << 20)
-    data = frame(bytes(600_000))
-    first, first_has_room = begin(pool, data)
-    second, second_has_room = begin(pool, data)
-    third, third_has_room = begin(pool, data)
-    # One within the limit, and one beyond it.
-    assert (first_has_room, second_has_room, third_has_room) == (True, True, False)
+    data = frame(bytes(500_000))
+    most = data[:-1]
+    first, first_took = begin(pool, most)
+    second, second_took = begin(pool, most)
+    third, third_took = begin(pool, most)
+    fourth, fourth_took = begin(pool, most)
+    # Two within the limit, and one beyond it.
+    assert first_took == second_took == third_took == len(most)
+    assert fourth_took == OWN_BYTES
     told: list[str] = []
     pool.call_when_given_back(lambda: told.append("now"))
     first.clear()
     assert told == ["now"]
-    # What is lent beyond the limit is still lent.
-    assert third.make_room()
-    fourth, fourth_has_room = begin(pool, data)
-    assert not fourth_has_room
+    # What is lent beyond the limit is lent within it now.
+    assert go_on(fourth, most[OWN_BYTES:]) == len(most) - OWN_BYTES
+    fifth, fifth_took = begin(pool, most)
+    assert fifth_took == OWN_BYTES
     second.clear()
-    assert fourth.make_room()
-    for buffer in (third, fourth):
-        assert receive(buffer, data[OWN_BYTES:]) == [data[4:]]
+    assert go_on(fifth, most[OWN_BYTES:]) == len(most) - OWN_BYTES
+    for buffer in (third, fourth, fifth):
+        assert receive(buffer, data[-1:]) == [data[4:]]
     assert pool.lent_bytes == 0
+    assert not pool.borrowers
     assert told == ["now"]
 
 
 def test_many_that_need_more_do_not_wait_for_each_other() -> None:
     pool = BufferPool(4 * SHARED_BYTES)
-    small = frame(bytes(5_000))
-    large = frame(bytes(300_000))
-    data = small + large
-    buffers = [ReceiveBuffer(pool, LIMIT_BYTES) for _ in range(4)]
-    for buffer in buffers:
-        # Each borrows the least there is, and finds in it the begin of a large frame.
-        receive(buffer, data[:OWN_BYTES])
-    assert pool.lent_bytes == pool.limit_bytes
-    rooms = []
-    for buffer in buffers:
-        space = buffer.space()
-        piece = data[OWN_BYTES : OWN_BYTES + 2_000]
-        space[: len(piece)] = piece
-        buffer.filled(len(piece))
-        assert buffer.next_frame() is not None
-        assert buffer.next_frame() is None
-        rooms.append(buffer.make_room())
-    assert rooms == [True, False, False, False]
+    data = frame(bytes(300_000))
+    begun = [begin(pool, data[:SHARED_BYTES]) for _ in range(4)]
+    assert [took for _, took in begun] == [SHARED_BYTES] * 4
+    # Each is full, and cannot grow within the limit: one may beyond it.
+    buffers = [buffer for buffer, _ in begun]
+    assert [buffer.make_room() for buffer in buffers] == [True, False, False, False]
     for buffer in buffers:
         assert buffer.make_room()
-        assert receive(buffer, data[OWN_BYTES + 2_000 :]) == [large[4:]]
+        assert receive(buffer, data[SHARED_BYTES:]) == [data[4:]]
+
+
+# Those who keep room and send nothing.
+
+
+class Stall:
+    """A pool whose room is all taken, and its clock."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock()
+        self.pool = BufferPool(SHARED_BYTES, self.clock)
+        self.told: list[str] = []
+        self.data = frame(bytes(50_000))
+        self.first, self.second = self.begin("first"), self.begin("second")
+
+    def begin(self, name: str) -> ReceiveBuffer:
+        buffer = ReceiveBuffer(self.pool, LIMIT_BYTES, lambda: self.told.append(name))
+        go_on(buffer, self.data[: OWN_BYTES + 1])
+        return buffer
+
+    def wait(self) -> None:
+        """Somebody waits for room, and goes on waiting."""
+        self.pool.call_when_given_back(self.wait)
+
+
+def test_who_stalls_is_told_while_others_wait() -> None:
+    stall = Stall()
+    stall.wait()
+    stall.clock.advance(STALL_MS - 1)
+    assert stall.told == []
+    stall.clock.advance(1)
+    assert stall.told == ["first", "second"]
+    # It is said again as long as somebody waits.
+    stall.first.clear()
+    stall.clock.advance(STALL_MS)
+    assert stall.told == ["first", "second", "second"]
+
+
+def test_nobody_is_told_while_nobody_waits() -> None:
+    stall = Stall()
+    stall.clock.advance(10 * STALL_MS)
+    stall.pool.call_when_given_back(lambda: None)
+    stall.first.clear()
+    stall.clock.advance(STALL_MS)
+    assert stall.told == []
+    assert stall.clock.waiting == 0
+
+
+def test_who_receives_enough_has_not_stalled() -> None:
+    stall = Stall()
+    stall.wait()
+    for buffer, goal in ((stall.first, STALL_BYTES), (stall.second, STALL_BYTES - 1)):
+        buffer.received += goal
+    stall.clock.advance(STALL_MS)
+    assert stall.told == ["second"]
+
+
+def test_who_came_later_is_given_its_time() -> None:
+    stall = Stall()
+    stall.second.clear()
+    stall.wait()
+    stall.clock.advance(STALL_MS // 2)
+    stall.begin("late")
+    stall.clock.advance(STALL_MS - STALL_MS // 2)
+    assert stall.told == ["first"]
 
 
 def test_a_frame_larger_than_the_pool_is_taken() -> None:
