@@ -55,6 +55,8 @@ _log = logging.getLogger(__name__)
 
 RETRY_MS = 1_000
 """After a failed commit, before this broker runs for controller again."""
+MAX_EARLY = 10_000
+"""What a store may tell while the metadata is loaded; more of it ends the term."""
 
 ControllerRequest = (
     CreateTopics | DeleteTopics | CreatePartitions | AlterConfigs | AllocateProducerIds
@@ -175,6 +177,10 @@ class ControllerDriver:
             self._driver.submit(event)
         elif self._term is not None:
             self._early.append(event)
+            if len(self._early) > MAX_EARLY:
+                self._failed(
+                    KafkaError(ErrorCode.NOT_CONTROLLER, "too much happened before it was loaded")
+                )
 
     def _elected(self, term: Elected) -> None:
         assert self._session is not None, "elected without having run"
@@ -209,7 +215,8 @@ class ControllerDriver:
             driver.submit(event)
 
     def _failed(self, error: KafkaError) -> None:
-        """The store took nothing. Give the election up, and run again later: a disk may recover."""
+        """The term cannot go on: the store took nothing, or too much. Give the election up, and
+        run again later: a disk may recover."""
         self._end_term(error.message)
         if self._session is not None:
             self._session.resign()
@@ -227,10 +234,12 @@ class ControllerDriver:
                 self._run_later()
 
     def _end_term(self, reason: str, *, level: int = logging.WARNING) -> None:
-        driver, self._driver, self._term = self._driver, None, None
+        term, self._term = self._term, None
+        driver, self._driver = self._driver, None
         self._early.clear()
-        if driver is not None:
+        if term is not None:
             _log.log(level, "No longer the controller: %s", reason)
+        if driver is not None:
             driver.close(KafkaError(ErrorCode.NOT_CONTROLLER, reason))
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kafkalite.errors import KafkaError
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import ProducerId
 
 OnId = Callable[[ProducerId | KafkaError], None]
 OnBlock = Callable[[range | KafkaError], None]
 AskBlock = Callable[[OnBlock], None]
 """Asks the controller for a block; the answer may come before the call returns, or later."""
+
+MAX_WAITING = 1_000
+"""Who wait for a block: as many as one has ids. More are refused, and try again."""
 
 
 class ProducerIds:
@@ -30,6 +33,11 @@ class ProducerIds:
         fresh = next(self._block, None)
         if fresh is not None:
             on_id(ProducerId(fresh))
+            return
+        if len(self._waiting) == MAX_WAITING:
+            on_id(
+                KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many wait for producer ids")
+            )
             return
         self._waiting.append(on_id)
         if len(self._waiting) == 1:

@@ -35,7 +35,7 @@ from kafkalite.metadata.store import (
     SessionLost,
 )
 from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord
-from kafkalite.server.controller_driver import RETRY_MS, ControllerDriver
+from kafkalite.server.controller_driver import MAX_EARLY, RETRY_MS, ControllerDriver
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.stores.metadata_log import FOLDER, MetadataLog
 from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, ProducerId, TimestampMs
@@ -339,6 +339,25 @@ def test_what_happens_while_loading_is_taken_in_after_it(clock: HandClock) -> No
     while node.session.pending:
         node.session.done()
     assert node.store.image.brokers[BrokerId(2)].fenced
+
+
+def test_a_load_during_which_too_much_happens_is_given_up_and_begun_again(
+    clock: HandClock,
+) -> None:
+    node = SlowNode(clock)
+    node.session.slow_load = True
+    node.driver.start(node.session)
+    left = BrokerLeft(BrokerId(2), BrokerEpoch(0))
+    for _ in range(MAX_EARLY + 1):
+        node.driver.on_store_event(left)
+    node.session.loading.pop()()
+    assert not is_active(node.driver), "its term is over"
+    assert node.store.image.controller_id == 1
+    clock.advance(RETRY_MS)
+    assert node.session.runs == 2
+    node.driver.on_store_event(left)
+    node.session.loading.pop()()
+    assert is_active(node.driver)
 
 
 def test_what_is_loaded_for_a_term_that_ended_is_thrown_away(clock: HandClock) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.server.producer_ids import ProducerIds
+from kafkalite.server.producer_ids import MAX_WAITING, ProducerIds
 from kafkalite.types import ProducerId
 
 OnBlock = Callable[[range | KafkaError], None]
@@ -45,3 +45,20 @@ def test_a_refused_block_refuses_all_who_wait_and_the_next_one_asks_again() -> N
     ids.next(given.append)
     asked[1](range(1))
     assert given[2] == 0
+
+
+def test_no_more_wait_than_a_block_serves() -> None:
+    asked: list[OnBlock] = []
+    ids = ProducerIds(asked.append)
+    given: Given = []
+    for _ in range(MAX_WAITING):
+        ids.next(given.append)
+    assert given == []
+    ids.next(given.append)
+    (refusal,) = given
+    assert isinstance(refusal, KafkaError)
+    assert refusal.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert refusal.code.retriable
+    asked[0](range(5_000, 5_000 + MAX_WAITING))
+    assert given[1:] == list(range(5_000, 5_000 + MAX_WAITING))
+    assert len(asked) == 1
