@@ -122,6 +122,12 @@ def event_of(request: Request, version: int, member: str) -> Event:
         case LeaveGroupRequest():
             members = tuple(LeavingMember(m.member_id) for m in request.members)
             return LeaveGroup("t", request.group_id, members)
+        case _:
+            return _event_without_members(request, own)
+
+
+def _event_without_members(request: Request, own: str) -> Event:
+    match request:
         case OffsetCommitRequest():
             return CommitOffsets(
                 "t",
