@@ -59,7 +59,8 @@ def requests() -> Iterator[Asked]:
     yield CreateTopicsRequest(topics=[_topic(name) for name in TOPICS], timeout_ms=5_000), 6
     yield from _grow()
     yield from _delete_records()
-    yield from _describe()
+    yield from _describe_topics()
+    yield from _describe_cluster()
 
 
 def _topic(name: str) -> CreatableTopic:
@@ -170,7 +171,7 @@ def _produce(topic: str, count: int) -> ProduceRequest:
     )
 
 
-def _describe() -> Iterator[Asked]:
+def _describe_topics() -> Iterator[Asked]:
     a, b, absent = "adm-a", "adm-b", "adm-absent"
     pages: list[tuple[Sequence[str], int, tuple[str, int] | None]] = [
         *(((b, a), limit, None) for limit in (3, 5, 6, 8, 2_000)),
@@ -201,6 +202,10 @@ def _describe() -> Iterator[Asked]:
             ),
             0,
         )
+
+
+def _describe_cluster() -> Iterator[Asked]:
+    a, b, absent = "adm-a", "adm-b", "adm-absent"
     for version in range(3):
         for wanted in (False, True):
             yield (

@@ -114,59 +114,60 @@ def _now(*topics: str) -> Asked:
     return describe.DescribeConfigsRequest(resources=asked), 4
 
 
+AGE, POLICY = "retention.ms", "cleanup.policy"
+THROTTLED = "leader.replication.throttled.replicas"
+SINGLE: list[Edit] = [
+    (AGE, DELETE, None),
+    (AGE, DELETE, "77"),
+    ("no.such", DELETE, None),
+    ("no.such", SET, "1"),
+    ("", SET, "1"),
+    *((AGE, SET, value) for value in (None, "", "abc", " 5 ")),
+    (AGE, APPEND, "1"),
+    (AGE, SUBTRACT, "1"),
+    (AGE, 5, "1"),
+    (AGE, -1, "1"),
+    (AGE, 5, None),
+    (POLICY, APPEND, "compact"),
+    (POLICY, APPEND, "compact"),
+    (POLICY, SUBTRACT, "delete"),
+    (POLICY, SUBTRACT, "delete"),
+    (POLICY, SUBTRACT, "compact"),
+    (POLICY, APPEND, "shred"),
+    (POLICY, APPEND, BOTH),
+    (POLICY, APPEND, ""),
+    (POLICY, APPEND, None),
+    (POLICY, SUBTRACT, None),
+    (POLICY, SET, "compact, delete"),
+    (POLICY, SUBTRACT, "delete"),
+    (POLICY, SET, ""),
+    (POLICY, APPEND, "compact"),
+    (POLICY, DELETE, None),
+    (THROTTLED, APPEND, "0:1"),
+    (THROTTLED, APPEND, "1:1,0:1"),
+    (THROTTLED, SUBTRACT, "0:1"),
+    (THROTTLED, APPEND, "bad"),
+    (THROTTLED, DELETE, None),
+    ("no.such", APPEND, "1"),
+    ("no.such", SUBTRACT, "1"),
+    ("min.compaction.lag.ms", SET, "10"),
+    ("max.compaction.lag.ms", SET, "5"),
+    ("remote.storage.enable", SET, "true"),
+    ("remote.storage.enable", SET, "false"),
+    ("internal.segment.bytes", SET, "100"),
+    ("segment.bytes", SET, "100"),
+    ("message.format.version", SET, "2.8"),
+]
+"""Edits of one topic, that build on each other."""
+
+
 def _alter_topics() -> Iterator[Asked]:
     x, z, absent = "adm-x", "adm-z", "adm-absent"
-    age, policy, throttled = (
-        "retention.ms",
-        "cleanup.policy",
-        "leader.replication.throttled.replicas",
-    )
+    age = AGE
     yield _edit((TOPIC, x, [(age, SET, "100")]))
     yield _edit((TOPIC, x, [(age, SET, "200")]), validate_only=True)
     yield _now(x)
-    single: list[Edit] = [
-        (age, DELETE, None),
-        (age, DELETE, "77"),
-        ("no.such", DELETE, None),
-        ("no.such", SET, "1"),
-        ("", SET, "1"),
-        *((age, SET, value) for value in (None, "", "abc", " 5 ")),
-        (age, APPEND, "1"),
-        (age, SUBTRACT, "1"),
-        (age, 5, "1"),
-        (age, -1, "1"),
-        (age, 5, None),
-        (policy, APPEND, "compact"),
-        (policy, APPEND, "compact"),
-        (policy, SUBTRACT, "delete"),
-        (policy, SUBTRACT, "delete"),
-        (policy, SUBTRACT, "compact"),
-        (policy, APPEND, "shred"),
-        (policy, APPEND, BOTH),
-        (policy, APPEND, ""),
-        (policy, APPEND, None),
-        (policy, SUBTRACT, None),
-        (policy, SET, "compact, delete"),
-        (policy, SUBTRACT, "delete"),
-        (policy, SET, ""),
-        (policy, APPEND, "compact"),
-        (policy, DELETE, None),
-        (throttled, APPEND, "0:1"),
-        (throttled, APPEND, "1:1,0:1"),
-        (throttled, SUBTRACT, "0:1"),
-        (throttled, APPEND, "bad"),
-        (throttled, DELETE, None),
-        ("no.such", APPEND, "1"),
-        ("no.such", SUBTRACT, "1"),
-        ("min.compaction.lag.ms", SET, "10"),
-        ("max.compaction.lag.ms", SET, "5"),
-        ("remote.storage.enable", SET, "true"),
-        ("remote.storage.enable", SET, "false"),
-        ("internal.segment.bytes", SET, "100"),
-        ("segment.bytes", SET, "100"),
-        ("message.format.version", SET, "2.8"),
-    ]
-    for edit in single:
+    for edit in SINGLE:
         yield _edit((TOPIC, x, [edit]))
         yield _now(x)
     several: list[list[Edit]] = [
