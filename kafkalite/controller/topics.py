@@ -152,9 +152,7 @@ def _partitions(
     return placed_partitions(
         state.image,
         # More than a request may have is refused anyway: do not place a thousand million first.
-        count=min(
-            defaults.num_partitions if count == -1 else count, MAX_PARTITIONS_PER_REQUEST + 1
-        ),
+        count=min(defaults.num_partitions if count == -1 else count, MAX_PARTITIONS_PER_REQUEST),
         factor=defaults.replication_factor if factor == -1 else factor,
         seed=seed,
     )

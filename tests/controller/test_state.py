@@ -25,6 +25,7 @@ def test_collisions_come_and_go_with_topics() -> None:
     assert state.colliding_topic("a.b") == "a_b"
     state.apply(RemoveTopicRecord(topic_id=uuid(1)))
     assert state.colliding_topic("a.b") is None
+    assert (state._names, state._colliding) == ({}, {}), "names that come and go do not heap up"
 
 
 def test_a_state_can_begin_with_an_image() -> None:

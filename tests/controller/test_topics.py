@@ -148,6 +148,21 @@ def test_the_first_thing_wrong(topic: NewTopic, code: ErrorCode, words: str) -> 
     assert refusal(topic) == (code, words)
 
 
+def test_topics_of_one_request_are_placed_each_for_itself() -> None:
+    """Else the first partitions of all of them would be led by one broker."""
+    cluster = Cluster(1, 2, 3)
+    together = [NewTopic(name, 1, 1) for name in "abcdefgh"]
+    cluster.create(*together, seed=7)
+    topics = cluster.controller.image.topics
+    alone = []
+    for index, topic in enumerate(together):
+        other = Cluster(1, 2, 3)
+        other.create(topic, seed=7 + index)
+        alone.append(other.controller.image.topics[topic.name].partitions[0].leader)
+    assert [topics[topic.name].partitions[0].leader for topic in together] == alone
+    assert set(alone) == {1, 2, 3}
+
+
 def test_as_many_records_as_a_request_may_make() -> None:
     cluster = Cluster(1)
     answer = cluster.create_one(NewTopic("t", 9_999, 1))

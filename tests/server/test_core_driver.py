@@ -167,6 +167,14 @@ def test_a_read_does_not_show_what_may_still_be_lost() -> None:
     assert driven.replies["refused"] is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_what_a_reply_asks_for_is_answered_after_those_who_waited_before() -> None:
+    driven = Driven(at_once=True)
+    driven.driver.submit(Add(1, "a"), lambda body: driven.submit(Ask("asked by a")))
+    driven.submit(Ask("b"))
+    driven.commit()
+    assert list(driven.replies) == ["b", "asked by a"]
+
+
 def test_over_a_slow_store_one_append_is_in_flight_and_events_wait_their_turn() -> None:
     driven = Driven(at_once=False)
     driven.submit(Add(1, "a"))

@@ -117,6 +117,16 @@ async def test_validate_only_tells_what_would_be_and_makes_nothing(running: Runn
     assert "t-0" not in running.files.list("")
 
 
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+@served()
+async def test_without_time_nothing_is_created(running: Running, timeout_ms: int) -> None:
+    request = CreateTopicsRequest(topics=[creatable("t")], timeout_ms=timeout_ms)
+    (result,) = await create(running, request)
+    assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
+    await running.wait_ms()
+    assert running.broker.image.topics == {}
+
+
 @served()
 async def test_settings_of_the_topic_are_followed(running: Running) -> None:
     await running.create("t", configs={"max.message.bytes": "100"})
