@@ -27,6 +27,7 @@ from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.core import Send
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from kafkalite.log.files import Part
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.records import record as log_record
@@ -140,7 +141,7 @@ class CoordinatorDriver:
 
     def load(self) -> None:
         """Replay the log: at once when it is short, else over some turns of the loop."""
-        self._load_from(self._settings.new_core(), self.partition.log.log_start_offset)
+        self._go_on(_Replay(self._settings.new_core(), self.partition.log))
 
     def close(self) -> None:
         """This broker coordinates these groups no more."""
@@ -152,45 +153,21 @@ class CoordinatorDriver:
         if driver is not None:
             driver.close(_NOT_HERE)
 
-    def _load_from(self, core: GroupCoordinator, offset: Offset) -> None:
-        end = self.partition.log.end_offset
+    def _go_on(self, replay: _Replay) -> None:
+        """Replay as much as one turn of the loop may take."""
         try:
-            if offset < end:
-                offset = self._replay_slice(core, offset)
+            is_over = replay.step(self._settings.load_bytes)
         except (KafkaError, CorruptRecordError, OSError):
             _log.exception("%s-%d cannot be read", self.partition.topic, self.partition.index)
             self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
             return
-        if offset < end:
-            self._again_at(self._clock.now_ms(), lambda: self._load_from(core, offset))
+        if is_over:
+            self._loaded(replay.core, replay.offset)
         else:
-            self._loaded(core, end)
+            self._again_at(self._clock.now_ms(), lambda: self._go_on(replay))
 
     def _again_at(self, at_ms: int, callback: Callable[[], None]) -> None:
         self._turn = self._clock.call_at(at_ms, callback)
-
-    def _replay_slice(self, core: GroupCoordinator, offset: Offset) -> Offset:
-        """Apply some batches from `offset` on; the offset after them."""
-        log = self.partition.log
-        read = log.read(
-            offset,
-            max_bytes=self._settings.load_bytes,
-            max_offset=log.end_offset,
-            first_batch_whole=True,
-        )
-        if read.part is None:
-            raise CorruptRecordError(f"nothing can be read at offset {offset}")
-        buffer = _bytes_of(read.part)
-        position = 0
-        while len(buffer) - position >= HEADER_SIZE:
-            header = read_header(buffer, position)
-            if len(buffer) - position < header.size_bytes:
-                break  # Cut short; the next slice begins with it.
-            if header.last_offset >= offset:
-                _apply_batch(core, buffer, position, header)
-            offset = max(offset, header.next_offset)
-            position += header.size_bytes
-        return offset
 
     def _loaded(self, core: GroupCoordinator, end: Offset) -> None:
         partition = self.partition
@@ -222,6 +199,40 @@ class CoordinatorDriver:
         partition.on_committed = None
         if not self._closed:
             self._again_at(self._clock.now_ms(), self.load)
+
+
+class _Replay:
+    """A core as it is loaded."""
+
+    def __init__(self, core: GroupCoordinator, log: PartitionLog) -> None:
+        self.core = core
+        self.offset = log.log_start_offset
+        """The end of what is applied, exclusive."""
+        self._log = log
+
+    def step(self, max_bytes: int) -> bool:
+        """Apply some batches, about `max_bytes` of them and at least one. True at the end of the
+        log."""
+        end = self._log.end_offset
+        while self.offset < end and max_bytes > 0:
+            read = self._log.read(
+                self.offset, max_bytes=max_bytes, max_offset=end, first_batch_whole=True
+            )
+            if read.part is None:
+                raise CorruptRecordError(f"nothing can be read at offset {self.offset}")
+            self._apply(_bytes_of(read.part))
+            max_bytes -= read.size_bytes
+        return self.offset >= end
+
+    def _apply(self, buffer: memoryview) -> None:
+        position = 0
+        while len(buffer) - position >= HEADER_SIZE:
+            header = read_header(buffer, position)
+            if len(buffer) - position < header.size_bytes:
+                break  # Cut short; the next step begins with it.
+            _apply_batch(self.core, buffer, position, header)
+            self.offset = header.next_offset
+            position += header.size_bytes
 
 
 def _bytes_of(part: Part) -> memoryview:
