@@ -70,7 +70,7 @@ class Controller:
             case LoseBroker():
                 records = lose_broker(self._state.image, event)
             case StartTerm():
-                records = bootstrap(self._state.image)
+                records = bootstrap(self._state.image, self._defaults.min_in_sync_replicas)
                 timers = await_missing(self._state.image, event, now)
             case _:
                 assert_never(event)

@@ -42,9 +42,10 @@ FINALIZED: Final[Mapping[str, int]] = {"metadata.version": METADATA_VERSION}
 """What a new cluster starts with; a feature joins when the code behind it works."""
 
 
-def formatted_with() -> list[Change]:
+def formatted_with(min_in_sync_replicas: int = 1) -> list[Change]:
     """What a new cluster is formatted with: its features, and the one setting that Kafka writes
-    with them (for eligible.leader.replicas; DescribeConfigs shows it as set for all brokers)."""
+    with them (for eligible.leader.replicas; DescribeConfigs shows it as set for all brokers): the
+    `min.insync.replicas` of its first broker's file."""
     levels = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
     ]
@@ -52,15 +53,15 @@ def formatted_with() -> list[Change]:
         resource_type=ConfigResourceType.BROKER,
         resource_name="",
         name="min.insync.replicas",
-        value="1",
+        value=str(min_in_sync_replicas),
     )
     return [*levels, min_in_sync]
 
 
-def bootstrap(image: MetadataImage) -> list[Change]:
+def bootstrap(image: MetadataImage, min_in_sync_replicas: int = 1) -> list[Change]:
     """The first records of a cluster; none when it has a metadata version, and so was made
     before."""
     if "metadata.version" in image.features:
         return []
     begin = BeginTransactionRecord(name="Bootstrap records")
-    return [begin, *formatted_with(), EndTransactionRecord()]
+    return [begin, *formatted_with(min_in_sync_replicas), EndTransactionRecord()]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from kafkalite.config.described_keys import CLIENT_METRICS_KEYS, GROUP_KEYS, broker_keys
 from kafkalite.config.keys import ConfigKey
 from kafkalite.controller.events import ConfigOperation, ResourceEdits
 from kafkalite.errors import ErrorCode, KafkaError
@@ -52,6 +51,8 @@ def _alter_broker(
     for edit in wanted.edits:
         if edit.operation not in list(ConfigOperation):
             _refuse(f"Unknown operations type {edit.operation}")
+    from kafkalite.config.described_keys import broker_keys  # Few ask: not at a start.
+
     keys = broker_keys()
     set_keys = [edit.name for edit in wanted.edits if edit.operation != ConfigOperation.DELETE]
     fixed = [key for key in set_keys if key in keys and keys[key].is_read_only]
@@ -96,6 +97,8 @@ def _alter_loggers(wanted: ResourceEdits, asked: BrokerId) -> None:
 
 
 def _alter_client_metrics(wanted: ResourceEdits) -> None:
+    from kafkalite.config.described_keys import CLIENT_METRICS_KEYS
+
     if not wanted.resource.name:
         _refuse("Subscription name can't be empty")
     for edit in wanted.edits:
@@ -106,6 +109,8 @@ def _alter_client_metrics(wanted: ResourceEdits) -> None:
 
 
 def _alter_group(wanted: ResourceEdits) -> None:
+    from kafkalite.config.described_keys import GROUP_KEYS
+
     if not wanted.resource.name:
         _refuse("Default group resources are not allowed.")
     for edit in wanted.edits:

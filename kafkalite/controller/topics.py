@@ -43,11 +43,12 @@ MAX_RECORDS_PER_REQUEST = 10_000
 
 
 class TopicDefaults(NamedTuple):
-    """What -1 stands for in a request: the controller's `num.partitions` and
-    `default.replication.factor`."""
+    """What -1 stands for in a request, the controller's `num.partitions` and
+    `default.replication.factor`; and what a new cluster is given for all topics."""
 
     num_partitions: int = 1
     replication_factor: int = 1
+    min_in_sync_replicas: int = 1
 
 
 def create_topics(

@@ -125,7 +125,12 @@ class Broker:
                 remove_later=self._housekeeping.remove_later,
             )
             self._controller = ControllerDriver(
-                clock, TopicDefaults(config.num_partitions, config.default_replication_factor)
+                clock,
+                TopicDefaults(
+                    config.num_partitions,
+                    config.default_replication_factor,
+                    config.topic_defaults.min_insync_replicas,
+                ),
             )
             self._groups = GroupCoordinators(config, self._replicas, clock)
             self._session = store.open_session(config.node_id, self._controller.on_store_event)
@@ -320,7 +325,7 @@ def _own_store(config: BrokerConfig, ports: Ports, directory: LogDirectory) -> M
         directory_id=directory.meta.directory_id,
         now=ports.clock.now_ms(),
         clean=directory.was_clean,
-        formatted_with=formatted_with(),
+        formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
     )
     return MemoryStore(directory.meta.cluster_id, ports.clock, log)
 

@@ -19,6 +19,7 @@ from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.metadata.delta import MetadataDelta, PartitionChange
 from kafkalite.metadata.image import (
+    ConfigResource,
     ConfigResourceType,
     MetadataImage,
     PartitionImage,
@@ -52,6 +53,8 @@ class ReplicaManager:
         """`remove_later` is given the folders of deleted partitions, which may take long to go."""
         self._broker_id = broker_id
         self._config = config
+        self._effective_config = config
+        """With what the metadata has for this broker and for all."""
         self._directory = directory
         self._clock = clock
         self._entropy = entropy
@@ -136,6 +139,8 @@ class ReplicaManager:
         """Hold what `image` gives this broker. When it returns, partitions led here are usable, or
         offline."""
         self._image = image
+        if any(resource.type == ConfigResourceType.BROKER for resource in delta.configs):
+            self._configure_broker()
         for topic in delta.deleted:
             self._delete(topic)
         for change in delta.partitions():
@@ -228,4 +233,17 @@ class ReplicaManager:
                 partition.log.configure(config)
 
     def _topic_config(self, topic: str) -> TopicConfig:
-        return TopicConfig.of(self._image.topic_config(topic), self._config)
+        return TopicConfig.of(self._image.topic_config(topic), self._effective_config)
+
+    def _configure_broker(self) -> None:
+        """Settings in the metadata are above those of the broker's file (KIP-226)."""
+        configs, broker = self._image.configs, ConfigResourceType.BROKER
+        of_all = configs.get(ConfigResource(broker, ""), {})
+        of_this = configs.get(ConfigResource(broker, str(self._broker_id)), {})
+        try:
+            self._effective_config = BrokerConfig.of({**self._config.settings, **of_all, **of_this})
+        except KafkaError as error:
+            _log.warning("settings of brokers in the metadata are not followed: %s", error.message)
+            return
+        for topic in self._by_name:
+            self._configure(topic)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from kafkalite.controller.features import FINALIZED, SUPPORTED, bootstrap
+from kafkalite.controller.features import FINALIZED, SUPPORTED, bootstrap, formatted_with
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import (
     BeginTransactionRecord,
+    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     RegisterBrokerRecord,
@@ -38,3 +39,9 @@ def test_a_new_cluster_starts_with_its_features() -> None:
 
 def test_an_old_one_has_them() -> None:
     assert bootstrap(MetadataImage(features={"metadata.version": 20})) == []
+
+
+def test_a_new_cluster_keeps_the_min_in_sync_of_its_first_broker() -> None:
+    (setting,) = (r for r in formatted_with(3) if isinstance(r, ConfigRecord))
+    assert (setting.resource_name, setting.name, setting.value) == ("", "min.insync.replicas", "3")
+    assert bootstrap(MetadataImage(), 3)[1:-1] == formatted_with(3)

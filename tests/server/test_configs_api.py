@@ -20,6 +20,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
@@ -144,6 +145,47 @@ async def test_each_setting_of_a_broker_is_documented_when_asked(running: Runnin
     }
     silent = await describe(running, BROKER, "1", "log.dirs")
     assert silent["log.dirs"].documentation is None
+
+
+@simulated
+async def test_min_in_sync_of_the_first_start_s_file_is_kept_in_the_metadata(
+    simulation: Simulation,
+) -> None:
+    """As Kafka does it, for its eligible leader replicas: a later file does not change it."""
+    files = MemoryFiles()
+    async with start(simulation, files, settings={"min.insync.replicas": "2"}) as running:
+        await running.create("t")
+        shown = (await describe(running, TOPIC, "t"))["min.insync.replicas"]
+        assert (shown.value, shown.config_source) == ("2", 3)
+        assert await produce_size(running, 1) == ErrorCode.NOT_ENOUGH_REPLICAS
+    async with start(simulation, files) as running:
+        shown = (await describe(running, BROKER, "1"))["min.insync.replicas"]
+        assert (shown.value, shown.config_source) == ("2", 3)
+        assert await produce_size(running, 1) == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+@simulated
+async def test_settings_of_brokers_that_the_metadata_has_act_and_are_shown(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a Kafka may have left them."""
+
+    def setting(name: str, key: str, value: str | None) -> ConfigRecord:
+        return ConfigRecord(resource_type=BROKER, resource_name=name, name=key, value=value)
+
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1])
+        other._commit(setting("", "message.max.bytes", "200"))
+        assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+        other._commit(setting("1", "message.max.bytes", "2000"))
+        assert await produce_size(running, 300) == ErrorCode.NONE
+        shown = (await describe(running, TOPIC, "t"))["max.message.bytes"]
+        assert (shown.value, shown.config_source) == ("2000", 2)
+        other._commit(setting("1", "message.max.bytes", "soon"))
+        assert await produce_size(running, 300) == ErrorCode.NONE
+        assert "settings of brokers in the metadata are not followed" in caplog.text
+        other._commit(setting("1", "message.max.bytes", None))
+        assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
 
 
 @pytest.mark.parametrize("version", [0, 1])
