@@ -14,6 +14,7 @@ import pytest
 from kafkalite.ports.clock import Clock, RealClock
 from kafkalite.testing.clock import SteerableClock, VirtualClock
 from kafkalite.testing.simulation import VirtualLoop
+from kafkalite.types import TimestampMs
 
 Pass = Callable[[int], Awaitable[None]]
 """Makes that many milliseconds pass."""
@@ -221,3 +222,37 @@ def test_wait_until_in_the_past_returns(run: Run) -> None:
         await clock.wait_until(clock.now_ms() - 1)
 
     run(body)
+
+
+class SlowClock(RealClock):
+    """The wall time that the test says, at each look the next; the last one stays."""
+
+    def __init__(self, *times_ms: int) -> None:
+        self.times_ms = list(times_ms)
+
+    def now_ms(self) -> TimestampMs:
+        now_ms = self.times_ms.pop(0) if len(self.times_ms) > 1 else self.times_ms[0]
+        return TimestampMs(now_ms)
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "left"),
+    [
+        # Set at 5000 for 5001; at its coming the wall clock shows the second time.
+        ((5_000, 5_001, 9_999), [9_999]),
+        ((5_000, 4_998, 5_001, 9_999), [9_999]),
+        ((5_000, 4_998, 4_999, 5_001, 9_999), [9_999]),
+        ((5_000, 4_000, 9_998, 9_999), [9_998, 9_999]),
+    ],
+)
+def test_a_timer_waits_for_a_wall_clock_that_goes_slow_and_not_for_one_that_was_set_back(
+    times_ms: tuple[int, ...], left: list[int]
+) -> None:
+    async def main() -> None:
+        clock = SlowClock(*times_ms)
+        fired = asyncio.Event()
+        clock.call_at(5_001, fired.set)
+        await fired.wait()
+        assert clock.times_ms == left
+
+    asyncio.run(main())

@@ -175,6 +175,125 @@ def test_the_send_buffer_is_bounded() -> None:
     over_sockets(body)
 
 
+def test_small_answers_do_not_wait_for_the_next_one() -> None:
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        server, client = Machine(), Machine()
+        listener = network.listen("127.0.0.1", 0, lambda peer: server)
+        network.dial("127.0.0.1", listener.address.port, client)
+        for machine in (server, client):
+            await machine.until(lambda it: it.link is not None)
+            assert isinstance(machine.link, socket_link.SocketLink)
+            assert machine.link._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        listener.close()
+
+    over_sockets(body)
+
+
+class NotingSocket(socket.socket):
+    """Notes the flags of what is sent."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(fileno=sock.detach())
+        self.setblocking(False)
+        self.flags: list[int] = []
+
+    def send(self, data: Any, flags: int = 0) -> int:  # Any: what a socket takes.
+        self.flags.append(flags)
+        return super().send(data, flags)
+
+    def sendmsg(self, buffers: Any, ancdata: Any = (), flags: int = 0) -> int:  # type: ignore[override]  # as is.
+        self.flags.append(flags)
+        return super().sendmsg(buffers, ancdata, flags)
+
+
+async def _noting_link() -> tuple[socket.socket, NotingSocket, socket_link.SocketLink]:
+    """The other end, and a link over a socket that notes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        client = socket.create_connection(listening.getsockname())
+        noting = NotingSocket(listening.accept()[0])
+    machine = Machine()
+    link = socket_link.SocketLink(asyncio.get_running_loop(), noting, machine)
+    link.start()
+    return client, noting, link
+
+
+def test_a_header_shares_its_packet_with_the_slice_behind_it(tmp_path: Path) -> None:
+    more = getattr(socket, "MSG_MORE", 0)  # Linux alone has it.
+
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        path = tmp_path / "slice"
+        path.write_bytes(b"records")
+        client, noting, link = await _noting_link()
+        cases: list[tuple[list[Part], list[int]]] = [
+            ([b"head", Slice(path)], [more]),
+            ([b"head", b"more", Slice(path)], [more]),
+            ([b"head", Slice(path), b"tail"], [more, 0]),
+            ([b"head", b"tail"], [0]),
+        ]
+        for parts, flags in cases:
+            assert link.write(parts)
+            assert noting.flags == flags
+            noting.flags.clear()
+        client.close()
+
+    over_sockets(body)
+
+
+def test_one_turn_takes_a_mebibyte_of_a_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However fast the peer: other connections have their turn."""
+    counts: list[int] = []
+
+    def sendfile(to: int, fd: int, offset: int, count: int) -> int:
+        counts.append(count)
+        return count
+
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        path = tmp_path / "slice"
+        path.write_bytes(bytes((5 << 20) // 2))
+        client, _, link = await _noting_link()
+        monkeypatch.setattr(socket_link, "_HAS_SENDFILE", True)
+        monkeypatch.setattr(os, "sendfile", sendfile, raising=False)
+        assert not link.write([Slice(path)])
+        assert counts == [1 << 20]
+        machine = made[-1]
+        while link._queue:
+            await _turn()
+        assert counts == [1 << 20, 1 << 20, 1 << 19]
+        assert machine.ends == []
+        client.close()
+
+    over_sockets(body)
+
+
+def test_at_most_64_are_accepted_in_a_turn() -> None:
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        turn = 0
+        turns: list[int] = []
+
+        def refuse(peer: Address) -> None:
+            turns.append(turn)
+
+        def next_turn() -> None:
+            nonlocal turn
+            turn += 1
+            if len(turns) < 100:
+                asyncio.get_running_loop().call_soon(next_turn)
+
+        listener = network.listen("127.0.0.1", 0, refuse)
+        clients = [socket.create_connection(listener.address, 5) for _ in range(100)]
+        next_turn()
+        while len(turns) < 100:
+            await _turn()
+        assert max(turns.count(each) for each in set(turns)) == 64
+        listener.close()
+        for client in clients:
+            client.close()
+
+    over_sockets(body)
+
+
 def test_a_full_small_receive_is_followed_by_a_second_one_in_the_same_turn() -> None:
     async def body(network: SocketNetwork, clock: SteerableClock) -> None:
         client, machine = await _connected(network)
@@ -330,6 +449,32 @@ def test_out_of_descriptors_accepting_pauses_and_is_told_once(
         assert len(caplog.records) == 1
         assert "cannot accept connections" in caplog.text
         listener.close()
+
+    over_sockets(body)
+
+
+def test_connections_leave_descriptors_for_files(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = iter([network_sockets.KEPT_DESCRIPTORS, 1 << 30])
+    monkeypatch.setattr(network_sockets, "descriptor_limit", lambda: next(limits))
+
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        machine = Machine()
+        short, enough = (network.listen("127.0.0.1", 0, lambda peer: machine) for _ in range(2))
+        for _ in range(2):
+            refused = Machine()
+            network.dial("127.0.0.1", short.address.port, refused)
+            await refused.until(lambda it: bool(it.ends))
+            clock.advance(network_sockets.OUT_OF_DESCRIPTORS_PAUSE_MS)
+        client = Machine()
+        network.dial("127.0.0.1", enough.address.port, client)
+        await machine.until(lambda it: it.link is not None)
+        assert [record.message for record in caplog.records] == [
+            f"cannot accept connections on {short.address}: Too many open files"
+        ]
+        short.close()
+        enough.close()
 
     over_sockets(body)
 

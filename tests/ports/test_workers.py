@@ -66,3 +66,28 @@ def test_threads_leave_the_loop_free() -> None:
 def test_inline_workers_have_no_thread() -> None:
     workers = InlineWorkers()
     assert asyncio.run(workers.run(threading.get_ident)) == threading.get_ident()
+
+
+def test_closing_waits_for_what_is_under_way() -> None:
+    """The folder that it works on is let go of next."""
+
+    async def main() -> None:
+        workers = ThreadWorkers()
+        begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def work() -> None:
+            begun.set()
+            go.wait(10)
+            ended.set()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(workers.run(work))
+            while not begun.is_set():
+                await workers.run(abs, 1)
+            timer = threading.Timer(0.01, go.set)
+            timer.start()
+            workers.close()
+            assert ended.is_set()
+            timer.join()
+
+    asyncio.run(main())
