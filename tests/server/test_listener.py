@@ -224,6 +224,10 @@ def test_a_limit_on_all_connections(run: Run, caplog: pytest.LogCaptureFixture) 
         while len(list(listener.connections)) == 2:
             await echo(second)
         await echo(await connect(network, listener))
+        refused = await connect(network, listener)
+        await refused.until(lambda it: it.ended)
+        refusals = [record for record in caplog.records if record.levelno == logging.WARNING]
+        assert len(refusals) == 2, "another row of refusals is told again"
         await listener.stop(clock.now_ms() + 1000)
 
     run(body)
@@ -276,6 +280,17 @@ def test_limits_hold_for_all_listeners_of_a_broker_and_an_address_has_one_name()
         ]
 
     assert asyncio.run(body()) == [True, True, False, True, False]
+
+
+def test_addresses_that_come_and_go_do_not_heap_up() -> None:
+    counts = ConnectionCounts()
+    for n in range(3):
+        counts.opened(f"192.0.2.{n}")
+        counts.opened(f"192.0.2.{n}")
+        counts.closed(f"192.0.2.{n}")
+        assert counts.by_ip[f"192.0.2.{n}"] == 1
+        counts.closed(f"192.0.2.{n}")
+    assert (counts.total, len(counts.by_ip)) == (0, 0)
 
 
 def test_idle_connections_are_closed_and_busy_ones_are_not(run: Run) -> None:
