@@ -44,6 +44,11 @@ class Cut(NamedTuple):
     size_bytes: int
     reason: str
 
+    def __str__(self) -> str:
+        return (
+            f"{self.file} lost {self.size_bytes} bytes from byte {self.position} on: {self.reason}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedSegments:

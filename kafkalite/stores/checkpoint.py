@@ -68,10 +68,17 @@ def newest_checkpoint(files: Files, folder: str) -> Checkpoint | None:
 
 
 def read_checkpoint(files: Files, path: str) -> Iterator[Change]:
-    """Its changes; none when the file is missing. `CorruptRecordError` for a damaged one."""
-    data = memoryview(read_file(files, path) or b"")
+    """Its changes; none when the file is missing. `CorruptRecordError` for a damaged one, at the
+    latest when all were taken."""
+    content = read_file(files, path)
+    if content is None:
+        return
+    data, is_whole = memoryview(content), False
     for position, header in iter_headers(data):
         yield from changes_in(data, position, header)
+        is_whole = header.is_control and position > 0  # As its footer is.
+    if not is_whole:
+        raise CorruptRecordError(f"{path} ends before its footer")
 
 
 def changes_in(data: memoryview, position: int, header: BatchHeader) -> Iterator[Change]:

@@ -33,6 +33,7 @@ from typing import NamedTuple
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.checkpoints import read_file
+from kafkalite.log.directories import METADATA_PARTITION, parse_partition
 from kafkalite.log.files import Files
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
@@ -62,6 +63,7 @@ from kafkalite.stores.checkpoint import (
     read_checkpoint,
     voter_records,
 )
+from kafkalite.stores.soundness import examine
 from kafkalite.types import (
     METADATA_TOPIC_ID,
     BrokerId,
@@ -129,9 +131,10 @@ class MetadataLog:
 
         `clean` says that the last stop was a clean one. What a crash tore off the end, or left of a
         transaction, is dropped. `CorruptRecordError` and `ProtocolError` for a log that cannot be
-        read, `InvariantError` for one that contradicts itself: nothing is served from either.
+        read or has lost what it held, `InvariantError` for one that contradicts itself: nothing is
+        served from either, and nothing is changed.
         """
-        closed_at = _snapshot_offset(files, folder) if clean else Offset(0)
+        _refuse_damaged(files, folder, clean=clean)
         log = PartitionLog.open(
             files,
             folder,
@@ -141,11 +144,7 @@ class MetadataLog:
             clean=clean,
         )
         for cut in log.cuts:
-            _log.warning("the metadata log was cut: %s", cut)
-        if clean and (log.cuts or log.end_offset < closed_at):
-            raise CorruptRecordError(
-                f"{folder} ends at offset {log.end_offset}, before what its clean stop left"
-            )
+            _log.warning("a crash tore the end of the metadata log: %s", cut)
         opened = cls(files, folder, log, node_id, directory_id)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)
@@ -162,8 +161,9 @@ class MetadataLog:
         """Take the lead in the next epoch, and say so in the log, as a voter that elected itself.
         A new log gets what it was formatted with."""
         self.epoch = ControllerEpoch(max(self.epoch, self._log.epochs.latest) + 1)
-        self._files.replace(f"{self._folder}/{_QUORUM_STATE}", self._quorum_state())
         is_first = self._log.end_offset == 0
+        if not is_first:
+            self._files.replace(f"{self._folder}/{_QUORUM_STATE}", self._quorum_state())
         voter = LeaderChangeMessageVoter(voter_id=self._node_id)
         controls = [
             kraft_control_record(
@@ -186,6 +186,8 @@ class MetadataLog:
                 begin = BeginTransactionRecord(name="Bootstrap records")
                 changes = (begin, *formatted, EndTransactionRecord())
                 self.append(changes, now)
+            # Last: where there was an epoch, there must be a log.
+            self._files.replace(f"{self._folder}/{_QUORUM_STATE}", self._quorum_state())
         return NewEpoch(self.epoch, changes)
 
     def append(self, changes: Iterable[Change], now: TimestampMs) -> Offset:
@@ -296,6 +298,38 @@ class MetadataLog:
             if next_offset == offset:
                 raise InvariantError(f"{self._folder} has no whole batch at offset {offset}")
             offset = next_offset
+
+
+def _refuse_damaged(files: Files, folder: str, *, clean: bool) -> None:
+    """`CorruptRecordError` unless the log is whole, or a crash can have left it so."""
+    end_offset, damage = examine(files, folder, clean=clean)
+    if damage is not None and (clean or not damage.is_end):
+        behind = "" if damage.is_end else ", with sound records behind that"
+        raise CorruptRecordError(f"{damage.file} is damaged at byte {damage.position}{behind}")
+    closed_at = _snapshot_offset(files, folder)
+    if end_offset < closed_at:
+        raise CorruptRecordError(
+            f"{folder} ends at offset {end_offset}, before the {closed_at} that its clean stop left"
+        )
+    if end_offset == 0:
+        trace = _trace_of_a_cluster(files, folder)
+        if trace:
+            raise CorruptRecordError(f"{folder} has no records, and yet there is {trace}")
+
+
+def _trace_of_a_cluster(files: Files, folder: str) -> str:
+    """Something that only a cluster leaves that had a metadata log; empty when there is nothing."""
+    if files.exists(folder):
+        newest = newest_checkpoint(files, folder)
+        if newest is not None:
+            return f"the snapshot {newest.name}"
+        epoch = _read_epoch(files, f"{folder}/{_QUORUM_STATE}")
+        if epoch > 0:
+            return f"epoch {epoch} in {_QUORUM_STATE}"
+    for name in files.list("") if files.exists("") else ():
+        if parse_partition(name) not in (None, METADATA_PARTITION) and files.is_folder(name):
+            return f"the partition {name}"
+    return ""
 
 
 def _snapshot_offset(files: Files, folder: str) -> Offset:

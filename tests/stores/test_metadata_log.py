@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from kafkalite.controller.features import FINALIZED
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import Files
-from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.metadata.changes import Change, encode_change
 from kafkalite.metadata.snapshot import changes_of
@@ -202,8 +203,11 @@ def test_a_log_that_lost_what_its_clean_stop_left_is_not_served(keep: int) -> No
     log.close()
     size = files.size(LOG)
     files.open(LOG).truncate(keep if keep >= 0 else size + keep)
-    with pytest.raises(CorruptRecordError, match="before what its clean stop left"):
-        open_log(files, clean=True)
+    before = {name: content(files, f"{FOLDER}/{name}") for name in files.list(FOLDER)}
+    for clean in (True, False):
+        with pytest.raises(CorruptRecordError, match=r"clean stop left|damaged at byte"):
+            open_log(files, clean=clean)
+    assert before == {name: content(files, f"{FOLDER}/{name}") for name in files.list(FOLDER)}
 
 
 def test_a_transaction_without_end_is_dropped_and_ended() -> None:
@@ -356,3 +360,97 @@ def test_closing_makes_it_durable() -> None:
     log.close()
     files.crash()
     assert list(open_log(files).image.topics) == ["t"]
+
+
+def three_commits() -> MemoryFiles:
+    files = MemoryFiles()
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    for number in range(3):
+        log.append([topic(f"t{number}", number + 1)], NOW)
+    return files
+
+
+@pytest.mark.parametrize("at", [0, 5, 11, 16, 40], ids=str)
+@pytest.mark.parametrize("batch", [0, 1, -2], ids=["first", "second", "last but one"])
+def test_a_batch_that_is_damaged_before_sound_ones_is_refused_and_not_cut(
+    batch: int, at: int
+) -> None:
+    files = three_commits()
+    data = content(files, LOG)
+    position = [position for position, _ in iter_headers(data)][batch]
+    files.open(LOG).write_at(position + at, bytes([data[position + at] ^ 0x55]))
+    damaged = content(files, LOG)
+    with pytest.raises(CorruptRecordError, match=rf"{LOG} is damaged at byte \d+, with sound"):
+        open_log(files)
+    assert content(files, LOG) == damaged
+
+
+def test_a_later_segment_is_sound_records_too() -> None:
+    files = three_commits()
+    data = content(files, LOG)
+    *_, (position, last) = iter_headers(data)
+    files.open(LOG).truncate(position - 1)
+    files.replace(f"{FOLDER}/{last.base_offset:020}.log", data[position:])
+    with pytest.raises(CorruptRecordError, match=rf"{LOG} is damaged at byte \d+, with sound"):
+        open_log(files)
+
+
+def test_a_torn_end_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    files = three_commits()
+    files.open(LOG).truncate(files.size(LOG) - 1)
+    assert list(open_log(files).image.topics) == ["t0", "t1"]
+    (line,) = caplog.messages
+    assert re.match(
+        rf"a crash tore the end of the metadata log: {LOG} lost \d+ bytes from byte \d+", line
+    )
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["empty", "missing"])
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        (f"{FOLDER}/{9:020}-{1:010}.checkpoint", "the snapshot 0"),
+        (f"{FOLDER}/quorum-state", "epoch 7 in quorum-state"),
+        ("orders-0/partition.metadata", "the partition orders-0"),
+    ],
+)
+def test_no_records_where_a_cluster_was_is_no_new_cluster(
+    trace: str, told: str, *, clean: bool, is_there: bool
+) -> None:
+    files = MemoryFiles()
+    for folder in (FOLDER, trace.partition("/")[0]):
+        files.make_folder(folder)
+    if is_there:
+        files.replace(LOG, b"")
+    files.replace(trace, b'{"leaderEpoch":7}')
+    with pytest.raises(CorruptRecordError, match=f"no records, and yet there is {told}"):
+        open_log(files, clean=clean)
+
+
+def test_a_first_epoch_that_the_disk_refuses_leaves_a_new_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+
+    def full_disk(*_args: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryFile, "append", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            log.begin_epoch(NOW)
+    assert open_log(files).begin_epoch(NOW).epoch == 1
+
+
+@pytest.mark.parametrize("keep", ["nothing", "no footer"])
+def test_a_snapshot_that_is_not_whole_is_not_served(keep: str) -> None:
+    files = golden_folder()
+    name = f"{FOLDER}/{194:020}-{1:010}.checkpoint"
+    data = snapshot(list(golden_changes()))
+    *_, (footer, _) = iter_headers(data)
+    files.replace(name, data[: 0 if keep == "nothing" else footer])
+    with pytest.raises(CorruptRecordError, match="ends before its footer"):
+        open_log(files, clean=True)
