@@ -16,11 +16,13 @@ Groups have their own file (`testing.group_checkers`).
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kafkalite.protocol.records.batch import crc_is_valid, iter_headers
 from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.observations import (
+    DeletionSent,
+    Died,
     HighWatermarkSeen,
     Observation,
     PartitionAsked,
@@ -28,12 +30,16 @@ from kafkalite.testing.observations import (
     PowerLost,
     ProducerIdGiven,
     RecordsAcknowledged,
+    RecordsDeleted,
     RecordsFetched,
     RecordsSent,
     Stopped,
+    TopicDeleted,
     TopicSeen,
 )
 from kafkalite.types import TopicPartition, Uuid
+
+T = TypeVar("T")
 
 
 class ViolationError(AssertionError):
@@ -78,6 +84,9 @@ class AcknowledgedRecordsSurvive:
                 self._durable = {key: max(held) + 1 for key, held in self._held()}
             case PowerLost():
                 self._forget(seen)
+            case TopicDeleted():
+                forget_topic(seen.topic, self._acknowledged)
+                forget_topic(seen.topic, self._durable)
             case _:
                 pass
 
@@ -188,6 +197,8 @@ class HighWatermarkNeverFalls:
                 self._asked = dict.fromkeys(self._asked, 0)
                 self._known.clear()
                 self._known.update(seen.end_offsets)
+            case TopicDeleted():
+                forget_topic(seen.topic, self._known)
             case _:
                 pass
 
@@ -259,6 +270,8 @@ class ReadsAreStable:
                     end = seen.end_offsets.get(partition, 0)
                     for offset in [offset for offset in known if offset >= end]:
                         del known[offset]
+            case TopicDeleted():
+                forget_topic(seen.topic, self._batches)
             case _:
                 pass
 
@@ -307,8 +320,57 @@ class TopicsStay:
                         f"topic {topic} is gone, which was there at a clean stop",
                     )
                 self._ids = dict(seen.topics)
+            case TopicDeleted():
+                self._ids.pop(seen.topic, None)
+                self._durable.pop(seen.topic, None)
             case _:
                 pass
+
+
+class DeletedRecordsStayAway:
+    """A partition begins where records were deleted up to, and nowhere else. A death of the broker
+    may bring back what was deleted since its last clean stop, for the start is not synced."""
+
+    def __init__(self) -> None:
+        self._sent: dict[TopicPartition, int] = defaultdict(int)
+        """The most that may be deleted."""
+        self._start: dict[TopicPartition, int] = defaultdict(int)
+        """Where it begins, or later."""
+        self._durable: dict[TopicPartition, int] = {}
+
+    def see(self, seen: Observation) -> None:
+        """See `Checker`."""
+        match seen:
+            case DeletionSent():
+                self._sent[seen.partition] = max(self._sent[seen.partition], seen.offset)
+            case RecordsDeleted():
+                self._begins(seen.partition, seen.start_offset)
+                self._start[seen.partition] = seen.start_offset
+            case PartitionInspected():
+                self._begins(seen.partition, seen.start_offset)
+            case Stopped():
+                self._durable = dict(self._start)
+            case Died():
+                self._start.clear()
+                self._start.update(self._durable)
+            case TopicDeleted():
+                for table in (self._sent, self._start, self._durable):
+                    forget_topic(seen.topic, table)
+            case _:
+                pass
+
+    def _begins(self, partition: TopicPartition, start_offset: int) -> None:
+        least, most = self._start[partition], self._sent[partition]
+        demand(
+            least <= start_offset <= most,
+            f"{partition} begins at {start_offset}; deleted was up to {least}, at most {most}",
+        )
+
+
+def forget_topic(topic: str, by_partition: dict[TopicPartition, T]) -> None:
+    """It is another topic that has the name from now on."""
+    for partition in [partition for partition in by_partition if partition.topic == topic]:
+        del by_partition[partition]
 
 
 def values_in(data: bytes) -> dict[int, bytes]:

@@ -90,6 +90,30 @@ class TopicSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicDeleted:
+    """It is gone, with all that was in it, or may be; it may come again, as another one. Told
+    before the request and after its answer, for whatever was answered in between."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionSent:
+    """Records below the offset are to be deleted."""
+
+    partition: TopicPartition
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsDeleted:
+    """They are: the partition begins there, or later."""
+
+    partition: TopicPartition
+    start_offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class MemberAssigned:
     """A member has its share of a generation."""
 
@@ -159,6 +183,11 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class Died:
+    """The broker's process ended in the midst of things."""
+
+
+@dataclass(frozen=True, slots=True)
 class PowerLost:
     """The broker has lost power and is up again. What was acknowledged since the last clean stop
     may be gone, from some point of each partition on. Nobody but an inspector was served since."""
@@ -178,6 +207,9 @@ Observation = (
     | PartitionInspected
     | ProducerIdGiven
     | TopicSeen
+    | TopicDeleted
+    | DeletionSent
+    | RecordsDeleted
     | GroupAsked
     | MemberAssigned
     | MemberAccepted
@@ -186,5 +218,6 @@ Observation = (
     | CommitAsked
     | CommitSeen
     | Stopped
+    | Died
     | PowerLost
 )

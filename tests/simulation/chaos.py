@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from kafkalite.testing.faults import FAIR, ROUGH, Climate
+from kafkalite.types import TopicPartition
 from tests.simulation.consumers import Inspector
 from tests.simulation.machine import Machine
 from tests.simulation.world import BROKER, World
 
-MOST_TOPICS = 5
+OTHER_TOPICS = {"topic-2": 1, "topic-3": 2, "topic-4": 3}
+"""These come and go; with their numbers of partitions."""
 MILD = Climate(max_delay_ms=30)
 HURRICANE = Climate(max_delay_ms=300, drop_probability=0.15, refuse_probability=0.2)
 
@@ -38,6 +40,9 @@ class Chaos:
                     self._cut_off,
                     self._storm,
                     self._make_a_topic,
+                    self._make_a_topic,
+                    self._delete_a_topic,
+                    self._delete_records,
                 ]
             )
             self._world.say(happen.__name__)
@@ -107,6 +112,19 @@ class Chaos:
         weather.climate = self._dice.one_of([FAIR, MILD, ROUGH, HURRICANE])
 
     async def _make_a_topic(self) -> None:
-        if len(self._world.topics) < MOST_TOPICS:
-            self._world.topics[f"topic-{len(self._world.topics)}"] = self._dice.between(1, 3)
+        missing = [name for name in OTHER_TOPICS if name not in self._world.topics]
+        if missing:
+            name = self._dice.one_of(missing)
+            self._world.topics[name] = OTHER_TOPICS[name]
             await self._inspector.make_topics()
+
+    async def _delete_a_topic(self) -> None:
+        names = [name for name in OTHER_TOPICS if name in self._world.topics]
+        if names:
+            await self._inspector.delete_topic(self._dice.one_of(names))
+
+    async def _delete_records(self) -> None:
+        topic = self._dice.one_of(list(self._world.topics))
+        partition = TopicPartition(topic, self._dice.between(0, self._world.topics[topic] - 1))
+        share = self._dice.one_of([0.0, 0.3, 0.9, 1.0])
+        await self._inspector.delete_records(partition, share)

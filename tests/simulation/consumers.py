@@ -12,6 +12,13 @@ from kafkalite.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from kafkalite.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafkalite.protocol.messages.fetch import FetchResponse, PartitionData
 from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalite.protocol.messages.metadata import (
@@ -22,11 +29,14 @@ from kafkalite.protocol.messages.metadata import (
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.testing.checkers import ViolationError, values_in
 from kafkalite.testing.observations import (
+    DeletionSent,
     HighWatermarkSeen,
     PartitionAsked,
     PartitionInspected,
     PowerLost,
+    RecordsDeleted,
     RecordsFetched,
+    TopicDeleted,
     TopicSeen,
 )
 from kafkalite.types import TopicPartition, Uuid
@@ -34,6 +44,7 @@ from tests.server.requests import MIB, fetch, list_offsets, raw
 from tests.simulation.world import BACKOFF_MS, Talker, World
 
 FETCH, LIST_OFFSETS, METADATA, CREATE_TOPICS = 12, 6, 12, 7
+DELETE_TOPICS, DELETE_RECORDS = 5, 2
 LATEST, EARLIEST = -1, -2
 AGAIN = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -50,13 +61,13 @@ class Reader:
         self._world = world
         self._talker = talker
         self.partition = partition
-        self._losses_seen = 0
+        self._era_seen = 0
 
     async def fetch(
         self, offset: int, *, max_wait_ms: int = 0, min_bytes: int = 1, max_bytes: int = MIB
     ) -> RecordsFetched | None:
-        """What is there from `offset` on. None: nothing is known, ask again; or the offset is gone
-        after a loss of power, and the reader begins at 0."""
+        """What is there from `offset` on. None: nothing is known, ask again. `OffsetGoneError`
+        where that is no wonder."""
         topic, index = self.partition.topic, self.partition.partition
         request = fetch(
             topic,
@@ -66,42 +77,50 @@ class Reader:
             partition_max_bytes=max_bytes,
         )
         token = self._world.token()
-        losses = self._world.power_losses
+        era = self._world.era
         self._world.tell(PartitionAsked(token, self.partition))
         answer = await self._talker.ask(request, FETCH, FetchResponse)
-        if answer is None or self._world.power_losses != losses:
+        if answer is None or self._world.era != era:
             return None
         data = answer.responses[0].partitions[0]
-        if not await self._is_good(data):
+        if not await self._is_good(data, offset):
             return None
         self._world.tell(HighWatermarkSeen(token, self.partition, data.high_watermark))
         seen = RecordsFetched(self.partition, offset, data.high_watermark, raw(data))
         self._world.tell(seen)
         return seen
 
-    async def _is_good(self, data: PartitionData) -> bool:
+    async def _is_good(self, data: PartitionData, offset: int) -> bool:
         code = ErrorCode(data.error_code)
         if code is ErrorCode.NONE:
             return True
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE and self._world.power_losses > self._losses_seen:
-            self._losses_seen = self._world.power_losses
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and (
+            self._world.era > self._era_seen or offset < self._world.deleted.get(self.partition, 0)
+        ):
+            self._era_seen = self._world.era
             raise OffsetGoneError
         if code not in AGAIN:
             raise ViolationError(f"Fetch from {self.partition} gave {code.name}")
         await self._world.sleep(BACKOFF_MS)
         return False
 
+    async def start(self) -> int:
+        """The earliest offset."""
+        while (offset := await self.offset(EARLIEST)) is None:
+            pass
+        return offset
+
     async def offset(self, timestamp: int, *, is_told: bool = True) -> int | None:
         """The earliest or latest offset."""
         topic, index = self.partition.topic, self.partition.partition
         token = self._world.token()
-        losses = self._world.power_losses
+        era = self._world.era
         if is_told:
             self._world.tell(PartitionAsked(token, self.partition))
         answer = await self._talker.ask(
             list_offsets(topic, (index, timestamp)), LIST_OFFSETS, ListOffsetsResponse
         )
-        if answer is None or self._world.power_losses != losses:
+        if answer is None or self._world.era != era:
             return None
         data = answer.topics[0].partitions[0]
         if data.error_code in AGAIN:
@@ -115,7 +134,7 @@ class Reader:
 
 
 class OffsetGoneError(Exception):
-    """Where the reader was, the log has ended since."""
+    """Where the reader was, the log has ended, or begins later, since."""
 
 
 class Consumer:
@@ -144,11 +163,11 @@ class Consumer:
                     max_bytes=dice.one_of([50, 300, MIB]),
                 )
             except OffsetGoneError:
-                self._position, seen = 0, None
+                self._position, seen = await self._reader.start(), None
             if seen is not None:
                 for _, header in iter_headers(seen.data):
                     self._position = header.next_offset
-            await self._world.sleep(dice.between(0, 800))
+            await self._world.sleep(dice.between(0, 1_200))
         self._talker.hang_up()
 
 
@@ -200,23 +219,62 @@ class Inspector:
                     self._world.tell(TopicSeen(topic.name, topic.topic_id))
             await self._world.sleep(BACKOFF_MS)
 
+    async def delete_topic(self, name: str) -> None:
+        """Return when it is gone."""
+        del self._world.topics[name]
+        self._world.tell(TopicDeleted(name))
+        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=1_000)
+        gone = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        while True:
+            answer = await self._talker.ask(request, DELETE_TOPICS, DeleteTopicsResponse)
+            if answer is not None and answer.responses[0].error_code in gone:
+                break
+            await self._world.sleep(BACKOFF_MS)
+        self._world.tell(TopicDeleted(name))
+
+    async def delete_records(self, partition: TopicPartition, share: float) -> None:
+        """Below some offset: that share of all there are."""
+        reader = Reader(self._world, self._talker, partition)
+        start, end = await reader.start(), await self._end(reader)
+        offset = start + int((end - start) * share)
+        self._world.tell(DeletionSent(partition, offset))
+        asked = DeleteRecordsPartition(partition_index=partition.partition, offset=offset)
+        topic = DeleteRecordsTopic(name=partition.topic, partitions=[asked])
+        request = DeleteRecordsRequest(topics=[topic], timeout_ms=1_000)
+        answer = await self._talker.ask(request, DELETE_RECORDS, DeleteRecordsResponse)
+        if answer is None:
+            return
+        (result,) = answer.topics[0].partitions
+        if result.error_code == ErrorCode.NONE:
+            self._world.tell(RecordsDeleted(partition, result.low_watermark))
+        elif result.error_code not in AGAIN:
+            raise ViolationError(f"DeleteRecords of {partition} gave {result.error_code}")
+
     async def after_power_loss(self) -> None:
         """Tell what is left, and make again what is gone."""
         topics = await self._see_topics()
         ends: dict[TopicPartition, int] = {}
         for partition in self._partitions(topics):
             reader = Reader(self._world, self._talker, partition)
-            ends[partition] = await self._offset(reader, LATEST, is_told=False)
+            ends[partition] = await self._end(reader, is_told=False)
         self._world.tell(PowerLost(ends, topics))
         for partition in ends:
             await self._inspect(partition)
         await self.make_topics()
 
-    async def inspect(self) -> None:
-        """Read everything."""
+    async def inspect(self) -> dict[TopicPartition, int]:
+        """Read everything. Where partitions end."""
         await self.check_topics()
-        for partition in self._partitions(self._world.topics):
-            await self._inspect(partition)
+        ends = {
+            partition: await self._inspect(partition)
+            for partition in self._partitions(self._world.topics)
+        }
+        for partition, position in self._world.read_to:
+            if position != ends[partition]:
+                raise ViolationError(
+                    f"{partition} ends at {ends[partition]}, and who read on came to {position}"
+                )
+        return ends
 
     def _partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         return [
@@ -225,15 +283,16 @@ class Inspector:
             for index in range(self._world.topics[name])
         ]
 
-    async def _offset(self, reader: Reader, timestamp: int, *, is_told: bool = True) -> int:
-        while (offset := await reader.offset(timestamp, is_told=is_told)) is None:
+    async def _end(self, reader: Reader, *, is_told: bool = True) -> int:
+        while (offset := await reader.offset(LATEST, is_told=is_told)) is None:
             pass
         return offset
 
-    async def _inspect(self, partition: TopicPartition) -> None:
+    async def _inspect(self, partition: TopicPartition) -> int:
+        """Its end."""
         reader = Reader(self._world, self._talker, partition)
-        start = await self._offset(reader, EARLIEST)
-        end = await self._offset(reader, LATEST)
+        start = await reader.start()
+        end = await self._end(reader)
         records: dict[int, bytes] = {}
         position = start
         while position < end:
@@ -247,3 +306,4 @@ class Inspector:
                 raise ViolationError(f"{partition} ends at {end} and gives nothing at {position}")
             records |= {o: value for o, value in values_in(seen.data).items() if o >= start}
         self._world.tell(PartitionInspected(partition, start, end, records))
+        return end

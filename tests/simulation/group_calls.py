@@ -168,8 +168,8 @@ class GroupCalls:
         if self._member_id:
             await self._ask(request, LEAVE, LeaveGroupResponse)
 
-    async def commit(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Keep these, maybe. `RebalanceError`, `LostPlaceError`."""
+    async def commit(self, positions: Mapping[TopicPartition, int]) -> bool:
+        """Keep these: whether all of them are. `RebalanceError`, `LostPlaceError`."""
         topics: dict[str, OffsetCommitRequestTopic] = {}
         tokens: dict[tuple[str, int], int] = {}
         for key, offset in positions.items():
@@ -191,7 +191,7 @@ class GroupCalls:
         asked = self._asks()
         answer = await self._ask(request, COMMIT, OffsetCommitResponse)
         if answer is None:
-            return
+            return False
         codes = {
             (topic.name, each.partition_index): ErrorCode(each.error_code)
             for topic in answer.topics
@@ -204,6 +204,7 @@ class GroupCalls:
             self._accepted(asked)
         for code in codes.values():
             await self._judge(code, "OffsetCommit")
+        return set(codes.values()) == {ErrorCode.NONE}
 
     async def committed(self, partition: TopicPartition) -> int | None:
         """Where to go on; None where nothing was committed."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.broker import Broker, Ports
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
@@ -36,7 +37,7 @@ class _Process:
             simulation.entropy,
             simulation.network.node(BROKER.host),
             self.files,
-            simulation.workers,
+            InlineWorkers(),  # Its own: it closes them when it stops.
         )
         self.broker = Broker(BrokerConfig.of(settings), ports, location="memory", checks_views=True)
         self._stopping: asyncio.Future[None] = loop.create_future()
@@ -61,12 +62,19 @@ class _Process:
             self.started.set_result(True)
         await self._stopping
         await self.broker.__aexit__(None, None, None)
+        failure = self.broker.failure
+        if failure is not None:
+            raise failure
         return True
 
     def _over(self, host: asyncio.Task[bool]) -> None:
-        if self.ended.done() or host.cancelled():
+        if self.ended.done():
             return
-        error = host.exception()
+        error: BaseException | None
+        if host.cancelled():
+            error = ViolationError("a task of the broker failed")
+        else:
+            error = host.exception()
         if error is None or isinstance(error, OSError):
             self._settle(has_started=False, is_clean=error is None)
         else:

@@ -27,12 +27,15 @@ class Member:
         self._data = Talker(world, name)
         self._readers: dict[TopicPartition, Reader] = {}
         self._positions: dict[TopicPartition, int] = {}
+        self._at_end: set[TopicPartition] = set()
+        """Those that gave nothing more, when nobody wrote any more."""
+        self._is_done = False
         self._heard_of_ms = 0
         """When the group last heard of this member."""
         world.nodes.add(name)
 
     async def run(self) -> None:
-        while not self._world.is_ending:
+        while not self._is_done:
             await self._live()
             self._calls.hang_up()
             self._data.hang_up()
@@ -41,7 +44,7 @@ class Member:
     async def _live(self) -> None:
         """From the first join to a leave, or to a silent death."""
         self._calls.forget_membership()
-        while not self._world.is_ending:
+        while True:
             try:
                 await self._join()
                 await self._work()
@@ -50,7 +53,6 @@ class Member:
                 await self._commit_if_let()
             except LostPlaceError:
                 self._calls.forget_membership()
-        await self._calls.leave()
 
     async def _join(self) -> None:
         """Until this member has its share of a generation, and knows where to go on."""
@@ -74,34 +76,40 @@ class Member:
             self._readers[partition] = Reader(self._world, self._data, partition)
 
     async def _work(self) -> None:
-        """Until this consumer comes to its end, in one way or the other."""
-        while not self._world.is_ending:
-            if self._dice.chance(0.01):
+        """Until this consumer comes to its end, in one way or the other. When nobody writes any
+        more, that is when it has read and committed all of its share."""
+        self._at_end.clear()
+        while not (self._world.is_quiet and self._at_end >= self._positions.keys()):
+            if not self._world.is_ending and self._dice.chance(0.01):
                 return  # The group will notice when the session is over.
-            if self._dice.chance(0.01):
+            if not self._world.is_ending and self._dice.chance(0.01):
                 break
             await self._work_a_bit()
-        await self._commit()
+        while self._positions and not await self._calls.commit(self._positions):
+            pass
         await self._calls.leave()
+        self._is_done = self._world.is_quiet
 
     async def _work_a_bit(self) -> None:
-        if self._world.clock.now_ms() >= self._heard_of_ms + HEARTBEAT_MS:
-            await self._calls.heartbeat()
-            self._heard_of_ms = self._world.clock.now_ms()
         if self._positions:
             partition = self._dice.one_of(sorted(self._positions, key=str))
             await self._read(partition)
             if self._dice.chance(0.3):
                 await self._commit()
+        if self._world.clock.now_ms() >= self._heard_of_ms + HEARTBEAT_MS:
+            await self._calls.heartbeat()
+            self._heard_of_ms = self._world.clock.now_ms()
         await self._world.sleep(self._dice.between(100, 800))
 
     async def _read(self, partition: TopicPartition) -> None:
         try:
             seen = await self._readers[partition].fetch(self._positions[partition], max_bytes=2_000)
         except OffsetGoneError:
-            self._positions[partition] = 0
+            self._positions[partition] = await self._readers[partition].start()
             return
         if seen is not None:
+            if self._world.is_quiet and not seen.data:
+                self._at_end.add(partition)
             for _, header in iter_headers(seen.data):
                 self._positions[partition] = header.next_offset
 

@@ -44,8 +44,8 @@ class _Batch:
     first_life: int
     """Of the broker, in which it was made."""
     answer: asyncio.Future[ProduceResponse] | None = None
-    losses: int = 0
-    """How often the power had been lost when it was last sent."""
+    era: int = 0
+    """Of the world, when it was last sent."""
 
 
 class Producer:
@@ -59,19 +59,22 @@ class Producer:
         *,
         acks: int = -1,
         is_idempotent: bool,
+        roams: bool = False,
     ) -> None:
+        """One that roams goes to another of the world's partitions now and then."""
         self._world = world
         self._dice = world.dice(name)
         self._talker = Talker(world, name)
         self._partition = partition
         self._acks = acks
         self._is_idempotent = is_idempotent
+        self._roams = roams
         self._producer_id = int(NO_PRODUCER_ID)
         self._may_lose_its_place = False
         """A disk refused a batch since the id was given. The broker may have taken the next one: it
         lets a producer that it does not know begin with any sequence."""
-        self._id_since = 0
-        """How often the power had been lost when the id was given."""
+        self._era_of_id = 0
+        """Of the world, when the id was given."""
         self._next_sequence = 0
         self._sent = 0
         self._in_flight: deque[_Batch] = deque()
@@ -81,6 +84,8 @@ class Producer:
     async def run(self) -> None:
         most = MOST_IN_FLIGHT if self._is_idempotent else 1
         while self._in_flight or not self._world.is_ending:
+            if self._roams:
+                self._roam()
             if self._is_idempotent and self._producer_id < 0:
                 await self._begin()
                 continue
@@ -92,8 +97,18 @@ class Producer:
                     if len(self._in_flight) < most:
                         self._make()
             await self._settle()
-            await self._world.sleep(self._dice.between(0, 1_000))
+            await self._world.sleep(self._dice.between(0, 1_600))
         self._talker.hang_up()
+
+    def _roam(self) -> None:
+        """Away from a topic that is gone, in the midst of things; and elsewhere for a change."""
+        topics = self._world.topics
+        is_gone = self._partition.topic not in topics
+        if is_gone or (not self._in_flight and self._dice.chance(0.1)):
+            topic = self._dice.one_of(list(topics))
+            self._partition = TopicPartition(topic, self._dice.between(0, topics[topic] - 1))
+            self._in_flight.clear()
+            self._producer_id = int(NO_PRODUCER_ID)
 
     async def _begin(self) -> None:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
@@ -107,7 +122,7 @@ class Producer:
         else:
             self._world.tell(ProducerIdGiven(answer.producer_id, answer.producer_epoch))
             self._producer_id, self._next_sequence = answer.producer_id, 0
-            self._id_since = self._world.power_losses
+            self._era_of_id = self._world.era
             self._may_lose_its_place = False
 
     def _make(self) -> None:
@@ -140,15 +155,17 @@ class Producer:
                     acks=self._acks,
                     timeout_ms=2_000,
                 )
-                each.losses = self._world.power_losses
+                each.era = self._world.era
                 each.answer = client.send(request, PRODUCE, ProduceResponse)
-        clock = self._world.clock
+        clock, was_calm = self._world.clock, self._world.is_ending
         while self._in_flight:
             waited = self._in_flight[0].answer
             assert waited is not None
             try:
                 answer = await clock.wait(waited, clock.now_ms() + 5_000)
-            except (OSError, TimeoutError):
+            except (OSError, TimeoutError) as error:
+                if was_calm and isinstance(error, TimeoutError):
+                    raise ViolationError("no answer to Produce, with nothing in its way") from error
                 await self._again()
                 return
             if not await self._take(answer.responses[0].partition_responses[0]):
@@ -159,7 +176,7 @@ class Producer:
         code = ErrorCode(answer.error_code)
         if code is ErrorCode.NONE:
             settled = self._in_flight.popleft()
-            if settled.losses == self._world.power_losses:  # Else it is news of the life before.
+            if settled.era == self._world.era:  # Else it is no news.
                 self._world.tell(
                     RecordsAcknowledged(
                         self._partition, self.name, answer.base_offset, settled.values
@@ -183,7 +200,7 @@ class Producer:
         """A broker may have lost this producer's place: with the power, by a disk that refused, or
         in a restart, since snapshots have the last of each producer's batches alone."""
         return (
-            self._world.power_losses > self._id_since
+            self._world.era > self._era_of_id
             or self._may_lose_its_place
             or self._world.lives > batch.first_life
         )

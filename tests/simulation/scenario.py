@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from tests.simulation.group_calls import GroupCalls
 from tests.simulation.machine import Machine
 from tests.simulation.members import Member
 from tests.simulation.producers import Producer
+from tests.simulation.session_consumer import SessionConsumer
 from tests.simulation.world import World
 
 GROUPS = {"red": ("topic-0", "topic-1"), "blue": ("topic-0",)}
@@ -86,29 +87,26 @@ async def _scenario(simulation: Simulation) -> None:
     world.topics |= {"topic-0": 2, "topic-1": 1}
     await machine.start()
     await inspector.make_topics()
-    clients = _clients(world)
-    async with asyncio.TaskGroup() as tasks:
-        for client in clients:
-            tasks.create_task(client.run())
-        await Chaos(world, machine, inspector).run(DURATION_MS)
-        world.is_ending = True
+    async with asyncio.TaskGroup() as readers:
+        for reader in _readers(world):
+            readers.create_task(reader.run())
+        async with asyncio.TaskGroup() as writers:
+            for writer in _writers(world):
+                writers.create_task(writer.run())
+            await Chaos(world, machine, inspector).run(DURATION_MS)
+            world.is_ending = True
+        world.is_quiet = True
     for _ in range(2):
-        await inspector.inspect()
-        await _inspect_groups(world)
+        await _inspect_groups(world, await inspector.inspect())
         await machine.stop()
         await machine.start()
 
 
-def _clients(world: World) -> list[Client]:
-    zero, one = TopicPartition("topic-0", 0), TopicPartition("topic-0", 1)
-    two = TopicPartition("topic-1", 0)
+def _readers(world: World) -> list[Client]:
     return [
-        Producer(world, "once-0", zero, is_idempotent=True),
-        Producer(world, "once-1", two, acks=1, is_idempotent=True),
-        Producer(world, "plain-0", zero, is_idempotent=False),
-        Producer(world, "plain-1", one, acks=1, is_idempotent=False),
-        Consumer(world, "reader-0", zero),
-        Consumer(world, "reader-1", two),
+        Consumer(world, "reader-0", TopicPartition("topic-0", 0)),
+        Consumer(world, "reader-1", TopicPartition("topic-1", 0)),
+        SessionConsumer(world, "session-0"),
         *(
             Member(world, f"{group}-{number}", group, topics)
             for group, topics in GROUPS.items()
@@ -117,12 +115,30 @@ def _clients(world: World) -> list[Client]:
     ]
 
 
-async def _inspect_groups(world: World) -> None:
+def _writers(world: World) -> list[Client]:
+    zero, one = TopicPartition("topic-0", 0), TopicPartition("topic-0", 1)
+    two = TopicPartition("topic-1", 0)
+    return [
+        Producer(world, "once-0", zero, is_idempotent=True),
+        Producer(world, "once-1", two, acks=1, is_idempotent=True),
+        Producer(world, "plain-0", zero, is_idempotent=False),
+        Producer(world, "plain-1", one, acks=1, is_idempotent=False),
+        Producer(world, "once-2", one, is_idempotent=True, roams=True),
+        Producer(world, "plain-2", one, is_idempotent=False, roams=True),
+    ]
+
+
+async def _inspect_groups(world: World, ends: Mapping[TopicPartition, int]) -> None:
+    """Each group has read everything, and said so."""
     for group, topics in GROUPS.items():
         calls = GroupCalls(world, "inspector", group)
-        for topic in topics:
-            for index in range(world.topics[topic]):
-                await calls.committed(TopicPartition(topic, index))
+        for partition, end in ends.items():
+            if partition.topic in topics:
+                committed = await calls.committed(partition)
+                if committed != end:
+                    raise ViolationError(
+                        f"{group} has position {committed} in {partition}, which ends at {end}"
+                    )
 
 
 def simulate(seed: int) -> Trace:

@@ -13,6 +13,7 @@ from kafkalite.protocol.schema import Request, Response
 from kafkalite.testing.checkers import (
     AcknowledgedRecordsSurvive,
     Checker,
+    DeletedRecordsStayAway,
     EachRecordInOrder,
     HighWatermarkNeverFalls,
     OffsetsHaveNoHoles,
@@ -27,8 +28,15 @@ from kafkalite.testing.group_checkers import (
     EachPartitionHasOneOwner,
     OldGenerationsAreRefused,
 )
-from kafkalite.testing.observations import Observation, PowerLost
+from kafkalite.testing.observations import (
+    DeletionSent,
+    Observation,
+    PowerLost,
+    RecordsDeleted,
+    TopicDeleted,
+)
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import TopicPartition
 
 R = TypeVar("R", bound=Response)
 T = TypeVar("T")
@@ -69,6 +77,7 @@ class World:
             ReadsAreStable(),
             ProducerIdsAreUnique(),
             TopicsStay(),
+            DeletedRecordsStayAway(),
             EachPartitionHasOneOwner(),
             OldGenerationsAreRefused(),
             CommitsAreKept(),
@@ -77,11 +86,20 @@ class World:
         """Of all clients but the inspector."""
         self.topics: dict[str, int] = {}
         """Name and number of partitions of those that there should be."""
+        self.deleted: dict[TopicPartition, int] = {}
+        """Below these offsets records may be deleted."""
         self.is_ending = False
-        """Nothing bad happens any more: clients finish what they have begun, and end."""
+        """Nothing bad happens any more: producers finish what they have begun, others read on."""
+        self.is_quiet = False
+        """Nobody writes any more."""
+        self.read_to: list[tuple[TopicPartition, int]] = []
+        """How far those came who read on to the end."""
         self.lives = 0
         """How often the broker was started."""
         self.power_losses = 0
+        self.era = 0
+        """What a client hears of an earlier one is no news: the power was lost since, or something
+        was deleted."""
         self._tokens = 0
 
     def dice(self, actor: str) -> Dice:
@@ -96,8 +114,11 @@ class World:
 
     def tell(self, seen: Observation) -> None:
         """Have everyone judge what was seen."""
-        if isinstance(seen, PowerLost):
-            self.power_losses += 1
+        if isinstance(seen, PowerLost | TopicDeleted | DeletionSent | RecordsDeleted):
+            self.era += 1
+            self.power_losses += isinstance(seen, PowerLost)
+        if isinstance(seen, DeletionSent):
+            self.deleted[seen.partition] = max(seen.offset, self.deleted.get(seen.partition, 0))
         for checker in self.checkers:
             try:
                 checker.see(seen)
@@ -142,13 +163,17 @@ class Talker:
         client = await self.client()
         if client is None:
             return None
-        clock = self._world.clock
+        clock, was_calm = self._world.clock, self._world.is_ending
         until_ms = clock.now_ms() + (timeout_ms or self._timeout_ms)
         try:
             return await clock.wait(client.send(request, version, response), until_ms)
         except ProtocolError as error:
             raise ViolationError(f"an answer that cannot be read: {error}") from error
-        except (OSError, TimeoutError):
+        except (OSError, TimeoutError) as error:
+            if was_calm and isinstance(error, TimeoutError):
+                raise ViolationError(
+                    f"no answer to {type(request).__name__}, with nothing in its way"
+                ) from error
             self.hang_up()
             await self._world.sleep(BACKOFF_MS)
             return None

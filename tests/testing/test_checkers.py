@@ -10,6 +10,7 @@ from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.testing.checkers import (
     AcknowledgedRecordsSurvive,
     Checker,
+    DeletedRecordsStayAway,
     EachRecordInOrder,
     HighWatermarkNeverFalls,
     OffsetsHaveNoHoles,
@@ -19,6 +20,8 @@ from kafkalite.testing.checkers import (
     ViolationError,
 )
 from kafkalite.testing.observations import (
+    DeletionSent,
+    Died,
     HighWatermarkSeen,
     Observation,
     PartitionAsked,
@@ -26,9 +29,11 @@ from kafkalite.testing.observations import (
     PowerLost,
     ProducerIdGiven,
     RecordsAcknowledged,
+    RecordsDeleted,
     RecordsFetched,
     RecordsSent,
     Stopped,
+    TopicDeleted,
     TopicSeen,
 )
 from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
@@ -183,3 +188,35 @@ def test_a_loss_of_power_takes_topics_but_not_those_that_a_clean_stop_left() -> 
     tell(checker, TopicSeen("old", ONE), Stopped(), TopicSeen("new", ONE))
     tell(checker, power_lost(None, {"old": ONE}), TopicSeen("new", OTHER))
     refuses(checker, power_lost(None, {"new": OTHER}), "topic old is gone")
+
+
+def test_a_partition_begins_where_records_were_deleted_up_to() -> None:
+    checker = DeletedRecordsStayAway()
+    tell(checker, inspected(b"a"), DeletionSent(POEM, 5), inspected(b"a"), inspected(b"a", start=5))
+    refuses(checker, inspected(b"a", start=6), "begins at 6; deleted was up to 0, at most 5")
+    tell(checker, RecordsDeleted(POEM, 5))
+    refuses(checker, inspected(b"a", start=4), "begins at 4; deleted was up to 5")
+    refuses(checker, RecordsDeleted(POEM, 6), "begins at 6")
+
+
+def test_a_death_may_bring_back_what_was_deleted_since_the_last_clean_stop() -> None:
+    checker = DeletedRecordsStayAway()
+    tell(checker, DeletionSent(POEM, 5), RecordsDeleted(POEM, 5), Died(), inspected(b"a"))
+    tell(checker, DeletionSent(POEM, 7), RecordsDeleted(POEM, 7), Stopped(), Died())
+    refuses(checker, inspected(b"a", start=6), "begins at 6; deleted was up to 7")
+
+
+def test_a_topic_of_the_same_name_begins_anew() -> None:
+    gone = TopicDeleted("poem")
+    held, topics, stable = AcknowledgedRecordsSurvive(), TopicsStay(), ReadsAreStable()
+    tell(held, acknowledged(0, b"a"), Stopped(), gone, acknowledged(0, b"b"), power_lost(0))
+    tell(topics, TopicSeen("poem", ONE), Stopped(), gone, TopicSeen("poem", OTHER))
+    tell(stable, fetched(batch(0, b"a")), gone, fetched(batch(0, b"b")))
+    high_watermark, deleted = HighWatermarkNeverFalls(), DeletedRecordsStayAway()
+    tell(high_watermark, acknowledged(0, b"a"), gone, PartitionAsked(1, POEM))
+    tell(high_watermark, HighWatermarkSeen(1, POEM, 0))
+    tell(deleted, DeletionSent(POEM, 5), RecordsDeleted(POEM, 5), Stopped(), gone, inspected(b"a"))
+    refuses(deleted, inspected(b"a", start=1), "begins at 1; deleted was up to 0, at most 0")
+    other = TopicPartition("other", 0)
+    tell(held, RecordsAcknowledged(other, "p", 0, (b"x",)), gone)
+    refuses(held, RecordsAcknowledged(other, "p", 0, (b"y",)), "both at offset 0")
