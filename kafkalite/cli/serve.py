@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkalite.ports.loop import new_event_loop
-from kafkalite.ports.process import age_ms
+from kafkalite.ports.process import age_ms, raise_descriptor_limit
 
 if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
+    raise_descriptor_limit()
     try:
         config = _config(options)
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -1,17 +1,20 @@
 """The Files port over a real folder: `os` and `fcntl`, with what each platform lacks guarded.
 
-One descriptor a file, moved by nobody but `append`: reads name their position (`pread`), so a slice
-on loan and an append do not disturb each other.
+At most one descriptor a file (see `open_files`: none while it is long unused), moved by nobody but
+`append`: reads name their position (`pread`), so a slice on loan and an append do not disturb each
+other. What is open must not be renamed or removed.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from struct import pack
 
 from kafkalite.log.files import Buffer, DiskSpace, Part
+from kafkalite.log.open_files import OpenFiles, descriptor_limit
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_INHERIT: int = getattr(os, "O_CLOEXEC", 0)
@@ -53,79 +56,91 @@ class OsSlice:
 class OsFile:
     """One open file. `size` is kept here: no other process writes to it."""
 
-    __slots__ = ("_closed", "_fd", "leases", "size")
+    __slots__ = ("_closed", "_fd", "_flags", "_open_files", "_path", "leases", "size", "was_used")
 
-    def __init__(self, path: str, flags: int) -> None:
-        self._fd = os.open(path, flags | _BINARY | _NO_INHERIT, 0o644)
+    def __init__(self, path: str, flags: int, open_files: OpenFiles) -> None:
+        self._path = path
+        self._flags = (flags | _BINARY | _NO_INHERIT) & ~os.O_CREAT
+        self._open_files = open_files
         self._closed = False
         self.leases = 0
+        self.was_used = True
+        self._fd = open_files.open(self, path, self._flags | flags)
+        """-1: closed, or let go for another's sake."""
         self.size = os.lseek(self._fd, 0, os.SEEK_END)
+
+    def _descriptor(self) -> int:
+        self.was_used = True
+        return self._fd if self._fd >= 0 else self._open_again()
+
+    def _open_again(self) -> int:
+        assert not self._closed, f"{self._path} is closed"
+        fd = self._open_files.open(self, self._path, self._flags)
+        size = os.lseek(fd, 0, os.SEEK_END)
+        if size != self.size:
+            self._open_files.closed(self)
+            os.close(fd)
+            raise OSError(errno.EIO, f"{size} bytes are there, not {self.size}", self._path)
+        self._fd = fd
+        return fd
+
+    def let_go(self) -> None:
+        """See `HeldFile`."""
+        assert not self.leases
+        fd, self._fd = self._fd, -1
+        os.close(fd)
 
     def append(self, parts: Sequence[Buffer]) -> None:
         """Write all parts at the end; after an error the file is as it was."""
         size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
         assert not self._closed, "append to a closed file"
+        fd = self._descriptor()
         try:
-            written = os.write(self._fd, parts[0]) if len(parts) == 1 else self._writev(parts)
+            written = os.write(fd, parts[0]) if len(parts) == 1 else _writev(fd, parts)
             if written != size:
-                self._write_rest(parts, written)
+                _write_rest(fd, parts, written)
         except BaseException:
-            os.ftruncate(self._fd, self.size)
-            os.lseek(self._fd, self.size, os.SEEK_SET)
+            os.ftruncate(fd, self.size)
+            os.lseek(fd, self.size, os.SEEK_SET)
             raise
         self.size += size
 
-    def _writev(self, parts: Sequence[Buffer]) -> int:
-        if not parts:
-            return 0
-        if hasattr(os, "writev") and len(parts) <= _MAX_PARTS:
-            return os.writev(self._fd, parts)
-        return 0
-
-    def _write_rest(self, parts: Sequence[Buffer], written: int) -> None:
-        """A call may take fewer bytes than given (a full disk, a limit of 2 GiB): go on."""
-        for part in parts:
-            with memoryview(part) as view:
-                if written >= len(view):
-                    written -= len(view)
-                    continue
-                while written < len(view):
-                    written += os.write(self._fd, view[written:])
-                written = 0
-
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`."""
-        return _read_at(self._fd, position, size)
+        return _read_at(self._descriptor(), position, size)
 
     def write_at(self, position: int, data: Buffer) -> None:
         """Overwrite bytes below `size` in place."""
         assert position + len(data) <= self.size, "write_at does not lengthen a file"
-        os.lseek(self._fd, position, os.SEEK_SET)
+        fd = self._descriptor()
+        os.lseek(fd, position, os.SEEK_SET)
         try:
             with memoryview(data) as view:
                 written = 0
                 while written < len(view):
-                    written += os.write(self._fd, view[written:])
+                    written += os.write(fd, view[written:])
         finally:
-            os.lseek(self._fd, self.size, os.SEEK_SET)
+            os.lseek(fd, self.size, os.SEEK_SET)
 
     def slice(self, position: int, size: int) -> Part:
         """That range, on loan."""
         assert 0 <= position <= position + size <= self.size, "a slice ends with the file"
         assert not self._closed, "a slice of a closed file"
+        fd = self._descriptor()
         self.leases += 1
-        return OsSlice(self, self._fd, position, size)
+        return OsSlice(self, fd, position, size)
 
     def truncate(self, size: int) -> None:
         """Cut to `size` bytes."""
         assert size <= self.size, "truncate does not lengthen a file"
-        os.ftruncate(self._fd, size)
-        os.lseek(self._fd, size, os.SEEK_SET)
+        fd = self._descriptor()
+        os.ftruncate(fd, size)
+        os.lseek(fd, size, os.SEEK_SET)
         self.size = size
 
     def sync(self) -> None:
         """Wait until the disk has the bytes."""
-        _sync(self._fd)
+        _sync(self._descriptor())
 
     def close(self) -> None:
         """Close, now or with the last slice given back."""
@@ -135,8 +150,28 @@ class OsFile:
     def close_if_done(self) -> None:
         """Let the descriptor go if the file is closed and no slice is out."""
         if self._closed and not self.leases and self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+            self._open_files.closed(self)
+            self.let_go()
+
+
+def _writev(fd: int, parts: Sequence[Buffer]) -> int:
+    if not parts:
+        return 0
+    if hasattr(os, "writev") and len(parts) <= _MAX_PARTS:
+        return os.writev(fd, parts)
+    return 0
+
+
+def _write_rest(fd: int, parts: Sequence[Buffer], written: int) -> None:
+    """A call may take fewer bytes than given (a full disk, a limit of 2 GiB): go on."""
+    for part in parts:
+        with memoryview(part) as view:
+            if written >= len(view):
+                written -= len(view)
+                continue
+            while written < len(view):
+                written += os.write(fd, view[written:])
+            written = 0
 
 
 def _read_at(fd: int, position: int, size: int) -> bytes:
@@ -199,19 +234,21 @@ def _lock(fd: int) -> None:
 class OsFiles:
     """The tree below `root`, which need not exist yet."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, *, limit: int | None = None) -> None:
+        """`limit`: of descriptors, for files and all else; None: what the process has now."""
         self._root = os.path.abspath(root)
+        self._open_files = OpenFiles(descriptor_limit() if limit is None else limit)
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
 
     def open(self, path: str) -> OsFile:
         """Open for reading and appending, made when missing."""
-        return OsFile(self._at(path), os.O_RDWR | os.O_CREAT)
+        return OsFile(self._at(path), os.O_RDWR | os.O_CREAT, self._open_files)
 
     def open_read(self, path: str) -> OsFile:
         """Open what exists for reading."""
-        return OsFile(self._at(path), os.O_RDONLY)
+        return OsFile(self._at(path), os.O_RDONLY, self._open_files)
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder is there."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from kafkalite.log.open_files import descriptor_limit
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.network import Address, Connection, Dialing, Listener, NewConnection
 from kafkalite.ports.socket_link import SocketLink
@@ -29,7 +30,9 @@ and a large fetch then takes twice the time and cpu; see docs/decisions/0006-net
 ACCEPTS_A_TURN = 64
 """More would keep the connections that stand waiting."""
 OUT_OF_DESCRIPTORS_PAUSE_MS = 1_000
-"""Until the next try, when no connection closes before."""
+"""Until the next try."""
+KEPT_DESCRIPTORS = 64
+"""Those that connections leave for the log's files: a broker that cannot open one serves nobody."""
 
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PORT_TRIES = 16
@@ -149,6 +152,7 @@ class _SocketListener:
         self._addresses = tuple(Address(*sock.getsockname()[:2]) for sock in sockets)
         self._retry: Timer | None = None
         self._told = False
+        self._too_high = descriptor_limit() - KEPT_DESCRIPTORS
         self._accept_on()
 
     @property
@@ -184,6 +188,10 @@ class _SocketListener:
                     return
                 # The peer has gone between its connect and our accept: nobody is left to tell.
                 continue
+            if sock.fileno() >= self._too_high:
+                sock.close()
+                self._pause(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+                return
             self._told = False
             self._accepted(sock, Address(*peer[:2]))
             if not self._sockets:

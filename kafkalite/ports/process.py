@@ -1,4 +1,5 @@
-"""Facts of this process and its machine: how long it has been running, and what it is called."""
+"""Facts of this process and its machine: how long it has been running, what it is called, and how
+many descriptors it may have."""
 
 from __future__ import annotations
 
@@ -8,6 +9,26 @@ from pathlib import Path
 
 _START_TIME_FIELD = 22 - 3
 """In `/proc/self/stat`, counted from the field after the command's name."""
+_OPEN_MAX = 10_240
+"""What macOS allows at most, whatever it says."""
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process have as many descriptors as it may give itself, as a JVM does: connections
+    and segments take one each."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
+    except ImportError:  # Windows has no such limit.
+        return
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    if soft in (hard, RLIM_INFINITY):
+        return
+    for wanted in (hard, max(soft, _OPEN_MAX)):
+        try:
+            setrlimit(RLIMIT_NOFILE, (wanted, hard))
+            return
+        except (OSError, ValueError):
+            continue
 
 
 def host_name() -> str:

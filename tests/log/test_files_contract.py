@@ -12,14 +12,17 @@ import pytest
 from kafkalite.log.files import File, Files, FileSlice, Part
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
+from kafkalite.log.open_files import OpenFiles
 
 
-@pytest.fixture(params=["os", "memory", "memory in small chunks"])
+@pytest.fixture(params=["os", "os, few descriptors", "memory", "memory in small chunks"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
     made: Files
     match request.param:
         case "os":
             made = OsFiles(str(tmp_path / "root"))
+        case "os, few descriptors":
+            made = OsFiles(str(tmp_path / "root"), limit=0)
         case "memory":
             made = MemoryFiles()
         case _:
@@ -74,6 +77,23 @@ def test_reading_does_not_move_the_end(file: File) -> None:
     assert file.read(0, 1) == b"a"
     file.append((b"def",))
     assert file.read(0, 6) == b"abcdef"
+
+
+def test_many_files_take_turns(files: Files) -> None:
+    opened = [files.open(f"{number}.log") for number in range(100)]
+    for turn in (b"abc", b"de", b"f"):
+        for file in opened:
+            file.append((turn,))
+    for file in opened:
+        assert file.read(0, 10) == b"abcdef"
+        file.write_at(1, b"B")
+        file.truncate(4)
+        file.sync()
+        assert content(file.slice(0, 4)) == b"aBcd"
+        file.append((b"E",))
+    for number, file in enumerate(opened):
+        file.close()
+        assert whole(files, f"{number}.log") == b"aBcdE"
 
 
 def test_overwrites_in_place(file: File) -> None:
@@ -315,7 +335,7 @@ def test_a_lock_keeps_other_processes_out(tmp_path: Path) -> None:
 
 
 def test_files_are_not_inherited(tmp_path: Path) -> None:
-    file = OsFile(str(tmp_path / "a.log"), os.O_RDWR | os.O_CREAT)
+    file = OsFile(str(tmp_path / "a.log"), os.O_RDWR | os.O_CREAT, OpenFiles(1_000))
     part = file.slice(0, 0)
     assert isinstance(part, OsSlice)
     assert not os.get_inheritable(part.fd)
