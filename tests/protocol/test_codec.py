@@ -5,6 +5,10 @@ import pytest
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol import codec
 from kafkalite.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from kafkalite.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafkalite.protocol.messages.produce import (
     PartitionProduceData,
@@ -52,6 +56,16 @@ def test_the_whole_buffer_must_be_the_message() -> None:
 def test_what_follows_can_be_left_alone() -> None:
     message, end = codec.decode_prefix(MetadataRequest, 1, ONE_TOPIC_V1 + b"xyz")
     assert (message, end) == (ONE_TOPIC, len(ONE_TOPIC_V1))
+
+
+def test_an_array_has_at_most_a_mebi_of_elements() -> None:
+    """However many bytes came: each element costs the broker more than it cost the client."""
+    topic = ListPartitionReassignmentsTopics(name="t", partition_indexes=[0] * (1 << 20))
+    most = ListPartitionReassignmentsRequest(topics=[topic])
+    assert codec.decode(type(most), 0, codec.encode(most, 0)) == most
+    topic.partition_indexes.append(0)
+    with pytest.raises(ProtocolError):
+        codec.decode(type(most), 0, codec.encode(most, 0))
 
 
 @pytest.mark.parametrize("size", range(len(ONE_TOPIC_V1)))

@@ -94,6 +94,23 @@ async def test_a_topic_by_name_with_its_partitions(running: Running, version: in
         assert partition.leader_epoch == (0 if version >= 7 else -1)
 
 
+@served(offsets_topic_num_partitions="1")
+async def test_the_clusters_own_topics_are_told_apart_and_not_made_as_a_clients(
+    running: Running,
+) -> None:
+    await running.create("__share_group_state")
+    asked = by_name("__consumer_offsets", "__transaction_state", "__share_group_state", "t")
+    topics = (await ask(running, HIGHEST, asked)).topics
+    assert [(topic.name, topic.error_code, topic.is_internal) for topic in topics] == [
+        ("__consumer_offsets", ErrorCode.NONE, True),
+        ("__transaction_state", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, False),
+        ("__share_group_state", ErrorCode.NONE, True),
+        ("t", ErrorCode.NONE, False),
+    ]
+    settings = running.broker.image.topic_config("__consumer_offsets")
+    assert settings["cleanup.policy"] == "compact", "made by its own rules"
+
+
 @pytest.mark.parametrize("version", [12, HIGHEST])
 @served()
 async def test_topics_by_id_are_never_created(running: Running, version: int) -> None:
