@@ -358,10 +358,11 @@ class PartitionLog:
             raise InvariantError(
                 f"{self._folder}: a log of {self.end_offset} cannot begin at {offset}"
             )
-        if offset <= self.log_start_offset:
+        if offset < self.log_start_offset:
             return
-        self.log_start_offset = offset
-        self.epochs.truncate_from_start(offset)
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
         if self._segments.remove_below(offset):
             self._snapshots.remove_below(self._segments.first_offset)
 

@@ -164,3 +164,13 @@ def test_times_are_looked_up_among_what_is_left() -> None:
     found = log.offset_for_timestamp(NOW)
     assert found is not None
     assert found.offset == 2
+
+
+def test_the_same_again_drops_what_was_rolled_meanwhile() -> None:
+    log = log_of(2)
+    log.delete_records(Offset(2))
+    assert base_offsets(log) == [0]
+    append(log, batch())
+    assert base_offsets(log) == [0, 2]
+    log.delete_records(Offset(2))
+    assert base_offsets(log) == [2]

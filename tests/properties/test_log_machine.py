@@ -1,7 +1,8 @@
 """Any history of one log against a plain list of batches: nothing lost, nothing invented.
 
 Power is lost at any moment, with any part of the unsynced bytes on the disk: what is left must be a
-beginning of the list, and hold all that was synced.
+beginning of the list, and hold all that was synced. Where records were deleted, the list goes on
+holding them: what is on the disk of it begins with the first segment.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ class Model:
     end_offset: int = 0
     recovery_point: int = 0
     """As the checkpoint file has it."""
+    start: int = 0
+    """Below it, records were deleted."""
+    start_checkpoint: int = 0
+    highest_start: int = 0
+    """Of all, those included that a crash forgot: below it, epochs are not known any more."""
 
     def first_at(self, offset: int) -> int:
         """The index of the first batch that ends above `offset`."""
@@ -102,7 +108,13 @@ class LogMachine(RuleBasedStateMachine):
             now=NOW,
             clean=clean,
             recovery_point=Offset(self.model.recovery_point),
+            log_start_offset=Offset(self.model.start_checkpoint),
         )
+
+    def stored(self) -> list[Batch]:
+        """Those of the model that a segment holds."""
+        first = self.log.first_segment_offset
+        return [batch for batch in self.model.batches if batch.base_offset >= first]
 
     def append(self, batch: bytearray, times: list[TimestampMs], **producer: int) -> None:
         base = Offset(self.model.end_offset)
@@ -141,7 +153,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(producer=st.integers(min_value=1, max_value=3))
     def repeat_the_last_of(self, producer: int) -> None:
         mine = [batch for batch in self.model.batches if batch.producer_id == producer]
-        if mine:
+        if mine and mine[-1].base_offset >= self.model.start:
             again = bytearray(mine[-1].data)
             stamp(again, 0, base_offset=Offset(0), leader_epoch=LeaderEpoch(-1))
             appended = self.log.append_as_leader(
@@ -166,7 +178,22 @@ class LogMachine(RuleBasedStateMachine):
         self.model.recovery_point = self.model.end_offset
 
     @rule(offset=offsets)
+    def delete_records(self, offset: Offset) -> None:
+        offset = Offset(min(offset, self.model.end_offset))
+        self.log.delete_records(offset)
+        self.model.start = max(self.model.start, offset)
+        self.model.highest_start = max(self.model.highest_start, self.model.start)
+        first, *others = (segment.base_offset for segment in self.log.segments)
+        assert first <= self.model.start
+        assert offset < self.model.start or all(base > offset for base in others)
+
+    @rule()
+    def write_start_checkpoint(self) -> None:
+        self.model.start_checkpoint = self.model.start
+
+    @rule(offset=offsets)
     def truncate(self, offset: Offset) -> None:
+        offset = Offset(max(offset, self.model.start))  # Nobody asks for less.
         self.log.truncate_to(offset, NOW)
         self.model.truncate(offset)
 
@@ -179,14 +206,14 @@ class LogMachine(RuleBasedStateMachine):
     def read(self, offset: Offset, max_bytes: int, max_offset: Offset, whole: bool) -> None:
         end = self.model.end_offset
         max_offset = Offset(min(max_offset, end))
-        if offset > end:
+        if offset > end or offset < self.model.start:
             try:
                 self.log.read(
                     offset, max_bytes=max_bytes, max_offset=max_offset, first_batch_whole=whole
                 )
             except KafkaError:
                 return
-            raise AssertionError("read above the end")
+            raise AssertionError("read above the end or below the start")
         found = self.log.read(
             offset, max_bytes=max_bytes, max_offset=max_offset, first_batch_whole=whole
         )
@@ -214,15 +241,20 @@ class LogMachine(RuleBasedStateMachine):
 
     @rule(timestamp=st.integers(min_value=0, max_value=400).map(TimestampMs))
     def find_timestamp(self, timestamp: TimestampMs) -> None:
-        expected = next(
-            (
-                (time, batch.base_offset + at)
-                for batch in self.model.batches
-                for at, time in enumerate(batch.timestamps)
-                if time >= timestamp
-            ),
-            None,
-        )
+        """In the first segment that has such a time, even if only below the start, as in Kafka."""
+        late = [
+            (time, batch.base_offset + at)
+            for batch in self.stored()
+            for at, time in enumerate(batch.timestamps)
+            if time >= timestamp
+        ]
+        expected = None
+        if late:
+            bases = [segment.base_offset for segment in self.log.segments]
+            following = min((b for b in bases if b > late[0][1]), default=self.model.end_offset)
+            expected = next(
+                (pair for pair in late if self.model.start <= pair[1] < following), None
+            )
         found = self.log.offset_for_timestamp(timestamp)
         assert (found and found[:2]) == expected
 
@@ -230,7 +262,7 @@ class LogMachine(RuleBasedStateMachine):
     def find_latest_timestamp(self) -> None:
         times = [
             (time, batch.base_offset + at)
-            for batch in self.model.batches
+            for batch in self.stored()
             for at, time in enumerate(batch.timestamps)
         ]
         latest = max((time for time, _ in times), default=-1)
@@ -242,6 +274,7 @@ class LogMachine(RuleBasedStateMachine):
     def close_and_open(self) -> None:
         self.log.close(sync=True)
         self.model.recovery_point = self.model.end_offset
+        self.model.start_checkpoint = self.model.start
         self.reopened(clean=True)
 
     @rule()
@@ -256,6 +289,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log = self.open(clean=clean)
         last = self.model.batches[-1].end_offset if self.model.batches else 0
         assert last <= self.log.end_offset <= before
+        self.follow_start()
         self.model.end_offset = self.log.end_offset
         self.model.recovery_point = min(self.model.recovery_point, self.model.end_offset)
 
@@ -265,6 +299,7 @@ class LogMachine(RuleBasedStateMachine):
         self.files.make_folder("")
         self.log = self.open(clean=False)
         kept = [batch for batch in self.model.batches if batch.end_offset <= self.log.end_offset]
+        self.follow_start()
         synced = self.model.first_at(self.model.recovery_point)
         assert len(kept) >= synced
         self.model.batches = kept
@@ -272,22 +307,30 @@ class LogMachine(RuleBasedStateMachine):
         self.model.end_offset = self.log.end_offset
         self.model.recovery_point = min(self.model.recovery_point, self.model.end_offset)
 
+    def follow_start(self) -> None:
+        """Deleted records may be back, as far as the checkpoint and the segments do not tell."""
+        start = self.log.log_start_offset
+        assert self.model.start_checkpoint <= start <= self.model.start
+        self.model.start = start
+
     @invariant()
     def offsets_agree(self) -> None:
         if hasattr(self, "log"):
-            assert self.log.log_start_offset == 0
+            assert self.log.log_start_offset == self.model.start
             assert self.log.end_offset == self.model.end_offset
 
     @invariant()
     def bytes_agree(self) -> None:
         if hasattr(self, "log"):
             stored = b"".join(segment.file.read(0, segment.size) for segment in self.log.segments)
-            assert stored == b"".join(batch.data for batch in self.model.batches)
+            assert stored == b"".join(batch.data for batch in self.stored())
 
     @precondition(lambda self: self.model.batches)
     @rule()
     def epochs_agree(self) -> None:
         for batch in self.model.batches:
+            if batch.base_offset < self.model.highest_start:
+                continue
             epoch = int.from_bytes(batch.data[12:16], "big")
             assert self.log.epochs.epoch_at(batch.base_offset) == epoch
 
