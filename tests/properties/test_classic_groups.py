@@ -30,6 +30,7 @@ from kafkalite.coordinator.groups.classic.events import (
     JoinGroup,
     LeaveGroup,
     LeavingMember,
+    Left,
     MemberAssignment,
     OffsetsCommitted,
     OffsetToCommit,
@@ -50,6 +51,7 @@ NAMES = ("a", "b", "c", "d")
 STATIC = {"c": "i", "d": "j"}
 PARTITIONS = range(6)
 TOPICS = ("t", "u")
+RETENTION_MS = 100_000
 GONE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 
 clients = st.sampled_from(NAMES)
@@ -78,7 +80,10 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         self.owners: dict[tuple[int, int], str] = {}
         """Generation and partition -> who owns it, by instance id where there is one."""
         self.committed: dict[str, int] = {}
+        self.commit_times: dict[str, int] = {}
         self.generation = 0
+        self.empty_since = 0
+        """The last time that the group became empty."""
 
     @initialize(
         delay_ms=st.sampled_from([0, 3000]),
@@ -89,7 +94,7 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             GroupSettings(
                 initial_rebalance_delay_ms=delay_ms,
                 max_size=size,
-                offsets_retention_ms=100_000,
+                offsets_retention_ms=RETENTION_MS,
             )
         )
         self.stage.reload()
@@ -126,6 +131,15 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         for name in names:
             if not self.clients[name].waits_for:
                 self.sync(name, choice)
+
+    @rule(name=st.sampled_from(sorted(STATIC)), choice=choices)
+    def bounce(self, name: str, choice: int) -> None:
+        """A static member is restarted. Its old self hears that it is fenced."""
+        before, self.clients[name] = self.clients[name], Client()
+        self.join(name, choice)
+        after = self.clients[name]
+        if after.waits_for or after.member_id != NO_MEMBER_ID:
+            assert not before.waits_for - self.stage.replies.keys()
 
     def join(self, name: str, choice: int) -> None:
         client = self.clients[name]
@@ -175,7 +189,12 @@ class ClassicGroupMachine(RuleBasedStateMachine):
     def leave(self, name: str) -> None:
         client = self.clients[name]
         member = LeavingMember(client.member_id, STATIC.get(name))
-        self.ask(name, LeaveGroup(self.stage.token(), GROUP, (member,)))
+        event = LeaveGroup(self.stage.token(), GROUP, (member,))
+        self.ask(name, event)
+        left = self.stage.replies[event.token]
+        assert isinstance(left, Left)
+        if left.members[0].code is ErrorCode.NONE and client.member_id != NO_MEMBER_ID:
+            assert not client.waits_for, "left, and waits for an answer"
         self.clients[name] = Client()
 
     def commit(self, name: str, offset: int) -> None:
@@ -192,6 +211,11 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         self.ask(name, event)
         if isinstance(self.stage.replies.get(event.token), OffsetsCommitted):
             self.committed[f"{topic}-0"] = offset
+            self.commit_times[f"{topic}-0"] = self.stage.now
+            group = self.stage.core.group(GROUP)
+            assert group is not None
+            if group.state is not GroupState.EMPTY:
+                assert client.generation == group.generation
 
     # What happens around them.
 
@@ -226,15 +250,22 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         self.hear()
 
     def expire(self) -> None:
-        """Offsets that are still needed stay: those go whose group is empty, or does not read
-        them."""
-        state = self.state()
-        before = self.stage.fetched()
         self.stage.feed(ExpireOffsets())
         self.hear()
-        for partition in before.keys() - self.stage.fetched().keys():
-            assert state is not GroupState.PREPARING_REBALANCE
-            assert state is not GroupState.STABLE or partition == "u-0"
+        self.forget_expired()
+
+    def forget_expired(self) -> None:
+        """Those go that are older than the retention time, if their group is empty or does not read
+        them; those of an empty group go by its emptiness."""
+        group = self.stage.core.group(GROUP)
+        kept = self.stage.fetched()
+        for partition in self.committed.keys() - kept.keys():
+            since = self.commit_times[partition]
+            if group is not None and group.state is not GroupState.EMPTY:
+                assert group.state is GroupState.STABLE
+                assert partition == "u-0"
+            since = min(since, self.empty_since)
+            assert self.stage.now - since >= RETENTION_MS
             del self.committed[partition]
 
     def delete_offsets(self, topic: str) -> None:
@@ -293,6 +324,8 @@ class ClassicGroupMachine(RuleBasedStateMachine):
             elif isinstance(reply, Synced | HeartbeatSeen) and reply.code in GONE:
                 client.member_id = NO_MEMBER_ID
         group = self.stage.core.group(GROUP)
+        if group is not None and group.state is GroupState.EMPTY:
+            self.empty_since = group.state_timestamp
         if group is None:
             self.generation = 0
             self.owners.clear()
@@ -330,13 +363,8 @@ class ClassicGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_offset_is_lost(self) -> None:
-        # The periodic look may have taken what nobody needs.
-        kept = self.stage.fetched()
-        for partition in self.committed.keys() - kept.keys():
-            assert self.state() in (GroupState.EMPTY, None) or partition == "u-0"
-            assert self.stage.now >= START_OF_EXPIRY
-            del self.committed[partition]
-        assert kept == self.committed
+        self.forget_expired()  # A look may have been due.
+        assert self.stage.fetched() == self.committed
 
     @invariant()
     def the_log_alone_says_it_all(self) -> None:
@@ -380,10 +408,6 @@ class ClassicGroupMachine(RuleBasedStateMachine):
         self.hear()
         assert all(not client.waits_for for client in self.clients.values())
         assert self.state() in (GroupState.EMPTY, None)
-
-
-START_OF_EXPIRY = 1_000_000 + 600_000
-"""When a coordinator looks for the first time, by itself."""
 
 
 TestClassicGroups = ClassicGroupMachine.TestCase
