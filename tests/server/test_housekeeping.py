@@ -1,0 +1,28 @@
+"""Work that no request waits for, in a broker whose time is the test's."""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.housekeeping import PRODUCER_CHECK_INTERVAL_MS
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE, Running, served
+
+
+@served(producer_id_expiration_ms="1000", connections_max_idle_ms="-1")
+async def test_producers_that_fell_silent_are_forgotten_again_and_again(running: Running) -> None:
+    await running.create("t")
+    client = await running.client()
+
+    async def append() -> int:
+        """Where the first record of producer 9 stands; a repeated one is not written twice."""
+        records = batch(b"x", producer_id=9, sequence=0)
+        response = await client.ask(produce("t", {0: records}), PRODUCE, ProduceResponse)
+        (answer,) = produced(response)
+        assert answer.error_code == ErrorCode.NONE
+        return answer.base_offset
+
+    for round in range(3):
+        assert await append() == round
+        assert await append() == round
+        await running.wait_ms(PRODUCER_CHECK_INTERVAL_MS + 1)
