@@ -181,6 +181,7 @@ class CoordinatorDriver:
             on_sends=_no_sends,
             on_failed=self._failed,
             overload=ErrorCode.COORDINATOR_NOT_AVAILABLE,
+            bystanders=ErrorCode.NOT_COORDINATOR,
         )
         self._driver = driver
         partition.on_committed = driver.committed

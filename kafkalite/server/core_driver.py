@@ -82,10 +82,12 @@ class CoreDriver(Generic[E, R]):
         on_sends: Callable[[tuple[Send, ...]], None],
         on_failed: Callable[[KafkaError], None],
         overload: ErrorCode,
+        bystanders: ErrorCode | None = None,
     ) -> None:
         """`applied` is the end of what the core was loaded from. `on_failed` is called once, when
         an append failed, after which the driver is closed. `overload`, a retriable one, refuses
-        events beyond `MAX_QUEUED`."""
+        events beyond `MAX_QUEUED`. `bystanders`: what those are told who wait for something else
+        than the append that failed; None: the same."""
         self._core = core
         self._journal = journal
         self._clock = clock
@@ -94,6 +96,7 @@ class CoreDriver(Generic[E, R]):
         self._on_sends = on_sends
         self._on_failed = on_failed
         self._overload = overload
+        self._bystanders = bystanders
         self._queue: deque[E] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
@@ -183,14 +186,21 @@ class CoreDriver(Generic[E, R]):
             return
         assert outcome is not None, "an append that was not asked for"
         if isinstance(result, KafkaError):
-            self.close(result)
-            self._on_failed(result)
+            self._fail(outcome, result)
             return
         for record in outcome.records:
             self._core.apply(record)
         self._applied = result
         self._carry_out(outcome)
         self._run()
+
+    def _fail(self, outcome: Outcome[E, R], error: KafkaError) -> None:
+        refused = [self._waiting.pop(reply.token, None) for reply in outcome.replies]
+        self.close(error if self._bystanders is None else KafkaError(self._bystanders))
+        for on_reply in refused:
+            if on_reply is not None:
+                on_reply(error)
+        self._on_failed(error)
 
     def _carry_out(self, outcome: Outcome[E, R]) -> None:
         for timer in outcome.timers:

@@ -25,8 +25,8 @@ R = TypeVar("R", bound=Response)
 
 FOREVER_MS: Final = 1 << 40
 """The deadline of what waits for its group: the group's own timers end it long before."""
-COMMIT_TIMEOUT_MS: Final = 30_000
-"""Kafka's default `request.timeout.ms`, after which no client waits any more."""
+_LATE = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+"""What is not committed within `offsets.commit.timeout.ms`; it may still come to be."""
 
 
 class Question(NamedTuple, Generic[B]):
@@ -43,7 +43,7 @@ def ask_group(
     question: Question[B],
     answer: Callable[[B], R],
     *,
-    timeout_ms: int = COMMIT_TIMEOUT_MS,
+    timeout_ms: int | None = None,
 ) -> R | Parked:
     """The answer that `answer` makes of the body. A `KafkaError` in its place is raised, so that
     the API refuses the request with it."""
@@ -62,11 +62,11 @@ def ask_groups(
     questions: Sequence[Question[B]],
     answer: Callable[[list[B | KafkaError]], R],
     *,
-    timeout_ms: int = COMMIT_TIMEOUT_MS,
+    timeout_ms: int | None = None,
 ) -> R | Parked:
     """The answer that `answer` makes of all replies, in the order of the questions. What is not
-    there in time is a REQUEST_TIMED_OUT."""
-    replies: list[B | KafkaError] = [KafkaError(ErrorCode.REQUEST_TIMED_OUT)] * len(questions)
+    there in `timeout_ms`, by default `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE."""
+    replies: list[B | KafkaError] = [_LATE] * len(questions)
     missing = len(questions)
     parked: Parked | None = None
 
@@ -83,9 +83,7 @@ def ask_groups(
         groups.ask(question.group_id, question.event, partial(on_reply, at))
     if not missing:
         return answer(replies)
-    clock = ctx.services.clock
-    deadline_ms = TimestampMs(clock.now_ms() + timeout_ms)
-    parked = Parked(clock, deadline_ms, lambda: answer(replies))
+    parked = Parked(ctx.services.clock, _deadline(ctx, timeout_ms), lambda: answer(replies))
     return parked
 
 
@@ -111,11 +109,14 @@ def ask_all_groups(
     ctx.services.groups.ask_all(event, on_replies)
     if arrived:
         return answer(arrived[0])
-    clock = ctx.services.clock
-    late = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    deadline_ms = TimestampMs(clock.now_ms() + COMMIT_TIMEOUT_MS)
-    parked = Parked(clock, deadline_ms, lambda: answer([late]))
+    parked = Parked(ctx.services.clock, _deadline(ctx, None), lambda: answer([_LATE]))
     return parked
+
+
+def _deadline(ctx: RequestContext, timeout_ms: int | None) -> TimestampMs:
+    if timeout_ms is None:
+        timeout_ms = ctx.services.config.offsets_commit_timeout_ms
+    return TimestampMs(ctx.services.clock.now_ms() + timeout_ms)
 
 
 def client_host(ctx: RequestContext) -> str:

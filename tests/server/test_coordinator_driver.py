@@ -233,6 +233,17 @@ def test_a_failed_append_is_told_and_the_log_loaded_anew(
     assert world.committed(driver) == 9
 
 
+def test_those_whose_append_did_not_fail_are_sent_to_ask_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(isr=frozenset({ME, OTHER}))
+    driver = world.driver()
+    waiting = world.commit(driver, 5)
+    fail_appends(monkeypatch, KafkaError(ErrorCode.MESSAGE_TOO_LARGE))
+    assert code(world.commit(driver, 9)) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert code(waiting) == ErrorCode.NOT_COORDINATOR
+
+
 def test_a_failed_append_after_which_the_broker_resigns_loads_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

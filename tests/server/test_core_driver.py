@@ -105,7 +105,7 @@ class HandJournal:
 
 
 class Driven:
-    def __init__(self, *, at_once: bool) -> None:
+    def __init__(self, *, at_once: bool, bystanders: ErrorCode | None = None) -> None:
         self.core = Sum()
         self.journal = HandJournal(at_once=at_once)
         self.clock = HandClock()
@@ -120,6 +120,7 @@ class Driven:
             on_sends=self.sends.extend,
             on_failed=self.failures.append,
             overload=ErrorCode.REQUEST_TIMED_OUT,
+            bystanders=bystanders,
         )
         self.replies: dict[Hashable, object] = {}
 
@@ -202,6 +203,21 @@ def test_a_failed_append_ends_the_driver() -> None:
     assert driven.clock.waiting == 0
     driven.submit(Ask("later"))
     assert driven.replies["later"] is ErrorCode.NOT_CONTROLLER
+
+
+def test_who_did_not_ask_for_what_failed_may_be_told_something_else() -> None:
+    driven = Driven(at_once=False, bystanders=ErrorCode.NOT_COORDINATOR)
+    driven.submit(Add(1, "parked"))
+    driven.journal.done()
+    driven.submit(Add(2, "fails"))
+    driven.submit(Add(3, "queued"))
+    driven.journal.done(KafkaError(ErrorCode.MESSAGE_TOO_LARGE))
+    assert driven.replies == {
+        "parked": ErrorCode.NOT_COORDINATOR,
+        "queued": ErrorCode.NOT_COORDINATOR,
+        "fails": ErrorCode.MESSAGE_TOO_LARGE,
+    }
+    assert [error.code for error in driven.failures] == [ErrorCode.MESSAGE_TOO_LARGE]
 
 
 def test_closing_refuses_who_is_parked_and_who_waits() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkalite.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -28,6 +29,7 @@ from kafkalite.protocol.messages.offset_fetch import (
 )
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Uuid
+from tests.server.cluster_of_two import two_brokers
 from tests.server.group_requests import COMMIT, commit, commit_request, committed, find
 from tests.server.running import Running, crashed, served, simulated, start
 
@@ -302,3 +304,37 @@ async def test_offsets_of_no_group_are_not_deleted(
     request = OffsetDeleteRequest(group_id=group)
     response = await (await running.client()).ask(request, 0, OffsetDeleteResponse)
     assert (response.error_code, response.topics) == (code, [])
+
+
+@simulated
+async def test_what_is_not_committed_in_time_is_to_be_asked_again(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("__consumer_offsets", [1, 2])
+        other.create("topic", [1, 2])
+        client = await running.client()
+        answer = client.send(commit_request("topic", 5), COMMIT, OffsetCommitResponse)
+        await running.wait_ms(4_900)
+        assert not answer.done(), "the other replica has not fetched it"
+        code = (await answer).topics[0].partitions[0].error_code
+        assert code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        listing = client.send(ListGroupsRequest(), 5, ListGroupsResponse)
+        await running.wait_ms(4_900)
+        assert not listing.done()
+        other.change("__consumer_offsets", isr=[1])
+        assert (await listing).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert await commit(running, "topic", 6) == ErrorCode.NONE
+        assert await committed(running, "topic") == 6
+
+
+@simulated
+async def test_what_is_committed_late_is_answered_then(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("__consumer_offsets", [1, 2])
+        other.create("topic", [1, 2])
+        client = await running.client()
+        answer = client.send(commit_request("topic", 5), COMMIT, OffsetCommitResponse)
+        listing = client.send(ListGroupsRequest(), 5, ListGroupsResponse)
+        await running.wait_ms(100)
+        other.change("__consumer_offsets", isr=[1])
+        assert (await answer).topics[0].partitions[0].error_code == ErrorCode.NONE
+        assert [group.group_id for group in (await listing).groups] == ["group"]
