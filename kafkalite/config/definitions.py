@@ -342,8 +342,8 @@ _BROKER_KEYS = (
         "advertised.listeners",
         LIST,
         None,
-        "What clients are told to connect to; not set: the address that each has reached. Kafka"
-        " differs: not set, it is the listeners.",
+        "What clients are told to connect to; not set: the address that each has reached."
+        " Kafka differs: not set, it is the listeners.",
     ),
     ConfigKey(
         "listener.security.protocol.map",
