@@ -115,6 +115,8 @@ class Partition:
                 fetch.wake()  # How many bytes became visible is not known; it may be enough.
             for commit in list(self.commits):
                 commit.committed(self, leader.high_watermark)
+            if self.on_committed is not None:
+                self.on_committed(leader.high_watermark)
 
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
