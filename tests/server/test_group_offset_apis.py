@@ -320,8 +320,8 @@ async def test_what_is_not_committed_in_time_is_to_be_asked_again(simulation: Si
         listing = client.send(ListGroupsRequest(), 5, ListGroupsResponse)
         await running.wait_ms(4_900)
         assert not listing.done()
-        other.change("__consumer_offsets", isr=[1])
         assert (await listing).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        other.change("__consumer_offsets", isr=[1])
         assert await commit(running, "topic", 6) == ErrorCode.NONE
         assert await committed(running, "topic") == 6
 
