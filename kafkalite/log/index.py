@@ -20,6 +20,9 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import islice
+from operator import lt
 from struct import Struct
 from typing import NamedTuple
 
@@ -73,6 +76,10 @@ class OffsetIndex:
         del self._offsets[kept:]
         del self._positions[kept:]
         self.size_bytes = kept * OFFSET_ENTRY_SIZE
+
+    def ascends(self) -> bool:
+        """Whether every entry is above the one before it: at most some ms for a large segment."""
+        return _rises(self._offsets) and _rises(self._positions)
 
     def to_bytes(self) -> bytes:
         """The file's content."""
@@ -161,6 +168,14 @@ class TimeIndex:
         while self._data and self.last.relative_offset >= relative_offset:
             del self._data[-TIME_ENTRY_SIZE:]
 
+    def ascends(self) -> bool:
+        """Whether every entry is above the one before it, offsets at least level with it."""
+        timestamps, offsets = [], []
+        for timestamp, offset in _TIME_ENTRY.iter_unpack(self._data):
+            timestamps.append(timestamp)
+            offsets.append(offset)
+        return _rises(timestamps) and offsets == sorted(offsets)
+
     def to_bytes(self) -> bytes:
         """The file's content."""
         return bytes(self._data)
@@ -177,6 +192,10 @@ class TimeIndex:
         if data and not _ascends(index[0], index.last, len(index)):
             raise CorruptRecordError("a time index whose entries do not ascend")
         return index
+
+
+def _rises(values: Sequence[int]) -> bool:
+    return all(map(lt, values, islice(values, 1, None)))
 
 
 def _ascends(first: TimeEntry, last: TimeEntry, count: int) -> bool:

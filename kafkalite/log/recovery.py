@@ -42,12 +42,12 @@ class Cut(NamedTuple):
     file: str
     position: int
     size_bytes: int
+    """0 where they were gone before, and nobody knows how many."""
     reason: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.file} lost {self.size_bytes} bytes from byte {self.position} on: {self.reason}"
-        )
+        size = f"{self.size_bytes} bytes" if self.size_bytes else "what stood"
+        return f"{self.file} lost {size} from byte {self.position} on: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,24 @@ class LogLoader:
     def load(
         self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
     ) -> LoadedSegments:
-        """The segments, with at least one to append to."""
+        """The segments, with at least one to append to.
+
+        `CorruptRecordError` when two of them hold the same offsets: nobody knows which are right.
+        """
         segments = self._find_segments()
         cuts = [] if clean else self._recover(segments, recovery_point)
+        if clean:
+            _check_last(segments)
         end_offset = self._end_of(segments, cuts)
+        if clean and not cuts and end_offset < recovery_point:
+            name, size = (segments[-1].name, segments[-1].size) if segments else (self.folder, 0)
+            reason = f"the log ends at offset {end_offset}, and was synced up to {recovery_point}"
+            cuts.append(Cut(name, size, 0, reason))
         if segments and end_offset < log_start_offset:
             # Kafka: the log lost what its start says is gone already; it begins anew there.
+            reason = f"the log ends at offset {end_offset}, below its start at {log_start_offset}"
             for segment in segments:
+                cuts.append(Cut(segment.name, 0, segment.size, reason))
                 segment.delete()
             segments = []
         if not segments:
@@ -120,6 +131,7 @@ class LogLoader:
             cut = recover_segment(segment, self.epochs)
             if cut is None and following is not None:
                 segment.seal()
+                _check_order(segment, following)
                 if segment.end_offset == following.base_offset or self.config.is_compacted:
                     continue
             cuts += [] if cut is None else [cut]
@@ -142,6 +154,25 @@ class LogLoader:
             cut = recover_segment(last, self.epochs)
             cuts += [] if cut is None else [cut]
         return last.end_offset
+
+
+def _check_order(segment: Segment, following: Segment) -> None:
+    if segment.end_offset > following.base_offset:
+        raise CorruptRecordError(
+            f"{following.name} begins at offset {following.base_offset}, "
+            f"and {segment.name} before it ends at {segment.end_offset}"
+        )
+
+
+def _check_last(segments: list[Segment]) -> None:
+    """What a clean stop leaves is not scanned; yet the end of the log must be its end."""
+    if len(segments) > 1:
+        try:
+            segments[-2].read_to_end()
+        except CorruptRecordError:
+            return  # Told to whoever reads there.
+        _check_order(segments[-2], segments[-1])
+        segments[-2].close()
 
 
 def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:

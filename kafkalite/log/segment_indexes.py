@@ -10,8 +10,11 @@ from __future__ import annotations
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import Files
 from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, OffsetIndex, TimeIndex
+from kafkalite.log.scan import find_batch
+from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.types import NO_TIMESTAMP, TimestampMs
 
+LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 
@@ -46,7 +49,8 @@ class SegmentIndexes:
 
     @classmethod
     def load(cls, files: Files, path: str, log_size: int) -> SegmentIndexes | None:
-        """Read the files at `path` plus suffix; None when they are missing or cannot be right.
+        """Read the files at `path` plus suffix; None when they are missing, or on any doubt: made
+        again from the log they cost a scan, while a wrong entry hides records.
 
         `max_timestamp` is right for all that was there when they were sealed; else up to the last
         entry.
@@ -56,9 +60,11 @@ class SegmentIndexes:
             times = TimeIndex.from_bytes(_read(files, path + TIME_INDEX_SUFFIX))
         except (CorruptRecordError, FileNotFoundError):
             return None
-        if len(offsets) and offsets.last_position >= log_size:
+        try:
+            fit = _fit(files, path, log_size, offsets, times)
+        except CorruptRecordError:
             return None
-        return cls(offsets, times, unsaved=False)
+        return cls(offsets, times, unsaved=False) if fit else None
 
     def _take_last_time(self) -> None:
         last = self.times.last
@@ -120,6 +126,31 @@ class SegmentIndexes:
         files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=False)
         self._unsaved = False
         return True
+
+
+def _fit(files: Files, path: str, log_size: int, offsets: OffsetIndex, times: TimeIndex) -> bool:
+    """Whether both ascend, and their last entries are of batches that stand in the log."""
+    if not (len(offsets) or len(times)):
+        return True
+    if not (offsets.ascends() and times.ascends()) or offsets.last_position >= log_size:
+        return False
+    base_offset = int(path.rpartition("/")[2])
+    log = files.open_read(path + LOG_SUFFIX)
+    try:
+        if len(offsets):
+            header = read_header(log.read(offsets.last_position, HEADER_SIZE))
+            if header.last_offset != base_offset + offsets.last_offset:
+                return False
+        if len(times):
+            timestamp, offset = times.last
+            found = find_batch(log, offsets.lookup(offset), log_size, base_offset + offset)
+            if found is None:
+                return False
+            header = read_header(log.read(found.position, HEADER_SIZE))
+            return header.max_timestamp == timestamp
+        return header.max_timestamp == NO_TIMESTAMP
+    finally:
+        log.close()
 
 
 def _read(files: Files, path: str) -> bytes:

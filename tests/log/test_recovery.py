@@ -289,3 +289,87 @@ def test_a_file_that_changes_behind_our_back_is_noticed() -> None:
     files.open(f"{FOLDER}/{segment_name(0)}").append((b"?",))
     with pytest.raises(InvariantError, match="has 80 bytes, not 79"):
         append(log)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("at", [0, -1], ids=["first segment", "last segment"])
+def test_a_wrong_last_entry_of_an_index_neither_hides_a_record_nor_stops_the_log(
+    suffix: str, at: int
+) -> None:
+    files = MemoryFiles()
+    config = TopicConfig(segment_bytes=1500, index_interval_bytes=100)
+    log = open_log(files, config=config)
+    for number in range(36):
+        append_at(log, NOW + 10 * number)
+    log.close()
+    name = segment_name(log.segments[at].base_offset, suffix)
+    content = files.open_read(f"{FOLDER}/{name}").read(0, 9999)
+    entry = 8 if suffix == ".index" else 12
+    assert len(content) > entry
+    for position in range(len(content)):
+        changed = bytearray(content)
+        changed[position] ^= 0x55
+        files.replace(f"{FOLDER}/{name}", bytes(changed))
+        again = open_log(files, config=config, clean=True)
+        for number in (0, 3, 14, 15, 27, 35) if position >= len(content) - entry else ():
+            found = again.offset_for_timestamp(TimestampMs(NOW + 10 * number))
+            assert found is not None
+            assert found.offset == number, position
+            assert again.read(
+                Offset(number), max_bytes=100, max_offset=Offset(36), first_batch_whole=True
+            ).size_bytes
+        assert again.end_offset == 36
+        segment = again.segments[at]
+        segment.added(Offset(36), Offset(36), TimestampMs(NOW + 999), 200)
+        segment.added(Offset(37), Offset(37), TimestampMs(NOW + 1000), 200)
+        segment.indexes.seal()
+
+
+def append_at(log: PartitionLog, timestamp: int) -> None:
+    batch = build_batch([Record(b"k", b"v", (), TimestampMs(timestamp))])
+    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_segments_that_overlap_are_refused_and_left_alone(*, clean: bool) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    for _ in range(12):
+        append(log)
+    log.close()
+    last = log.segments[-1]
+    content = files.open_read(last.name).read(0, last.size)
+    between = f"{FOLDER}/{segment_name(last.base_offset + 1)}"
+    files.replace(between, content)
+    with pytest.raises(CorruptRecordError, match=rf"{between} begins at offset \d+, and .*ends at"):
+        open_log(files, clean=clean)
+    assert files.open_read(between).read(0, 9999) == content
+    assert files.size(last.name) == len(content)
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["empty", "missing"])
+def test_what_is_gone_after_a_clean_stop_is_told(*, is_there: bool) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log)
+    log.close()
+    if is_there:
+        files.open(f"{FOLDER}/{segment_name(0)}").truncate(0)
+    else:
+        files.remove(f"{FOLDER}/{segment_name(0)}")
+    again = open_log(files, clean=True, recovery_point=1)
+    assert again.end_offset == 0
+    place = f"{FOLDER}/{segment_name(0)}" if is_there else FOLDER
+    assert [str(cut) for cut in again.cuts] == [
+        f"{place} lost what stood from byte 0 on: the log ends at offset 0, and was synced up to 1"
+    ]
+
+
+def test_a_log_that_ends_below_its_start_tells_what_went() -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log)
+    log.close()
+    (cut,) = open_log(files, log_start_offset=50).cuts
+    assert cut.reason == "the log ends at offset 1, below its start at 50"
+    assert cut.size_bytes == log.size_bytes
