@@ -520,7 +520,8 @@ _BROKER_KEYS = (
         "group.initial.rebalance.delay.ms",
         INT,
         "0",
-        "How long a new group waits for more members. Kafka differs: 3000, against which tests wait.",
+        "How long a new group waits for more members. Kafka differs: 3000, against which tests"
+        " wait.",
         minimum=0,
     ),
     ConfigKey(

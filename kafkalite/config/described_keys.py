@@ -197,14 +197,6 @@ group.coordinator.rebalance.protocols LIST = classic,consumer,streams
     The group protocols that are on.
 group.coordinator.threads INT = 4
     Threads that run group coordinators.
-group.initial.rebalance.delay.ms INT = 3000
-    How long an empty classic group waits for more members before its first rebalance.
-group.max.session.timeout.ms INT = 1800000
-    The largest session timeout that a member of a classic group may ask for.
-group.max.size INT = 2147483647
-    The most members that a classic group may have.
-group.min.session.timeout.ms INT = 6000
-    The smallest session timeout that a member of a classic group may ask for.
 group.share.assignment.interval.ms INT = 1000
     The least time between two assignments of a share group.
 group.share.assignors LIST = simple
@@ -289,9 +281,6 @@ kafka.metrics.reporters LIST =
     Reporters of the older metrics library.
 leader.imbalance.check.interval.seconds LONG = 300
     How often the controller looks for partitions not led by their preferred replica.
-listener.security.protocol.map STRING
-    = SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT
-    Which security protocol each listener name stands for.
 log.cleaner.backoff.ms LONG = 15000
     How long a cleaner with nothing to do sleeps.
 log.cleaner.dedupe.buffer.size LONG = 134217728
@@ -310,10 +299,6 @@ log.dir.failure.timeout.ms LONG = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT = 2147483647
     The most new connections in a second.
-max.connections.per.ip INT = 2147483647
-    Connections open at once from one address.
-max.connections.per.ip.overrides STRING =
-    Other limits for single addresses, as host:count.
 metadata.log.dir STRING
     The folder of the metadata log; not set: the first data folder.
 metadata.log.max.snapshot.interval.ms LONG = 3600000
@@ -344,8 +329,6 @@ num.replica.alter.log.dirs.threads INT
     Threads that move replicas between folders; not set: one a folder.
 num.replica.fetchers INT = 1
     Fetchers for each broker that is followed.
-offsets.topic.compression.codec INT = 0
-    The codec of __consumer_offsets by its number; 0: none.
 principal.builder.class CLASS
     = org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder
     The Java class that tells who is behind a connection.

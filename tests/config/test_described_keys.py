@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafkalite.config.definitions import BROKER_KEYS
-from kafkalite.config.described_keys import CLIENT_METRICS_KEYS, GROUP_KEYS, broker_keys
+from kafkalite.config.described_keys import _TABLE, CLIENT_METRICS_KEYS, GROUP_KEYS, broker_keys
 from kafkalite.config.keys import ConfigKey, ConfigType
 
 # Any: JSON.
@@ -43,6 +43,12 @@ def test_a_key_that_does_nothing_says_so() -> None:
         if name not in BROKER_KEYS:
             assert key.doc.endswith(". Taken, and without effect here.")
             assert not key.doc.startswith(" ")
+
+
+def test_no_key_is_told_twice() -> None:
+    """One that acts by now is to be taken out of the table of those that do not."""
+    told = {line.split()[0] for line in _TABLE.splitlines() if line and line[0] != " "}
+    assert sorted(told & BROKER_KEYS.keys()) == []
 
 
 def test_what_broker_keys_act_is_told_by_their_own_table() -> None:
