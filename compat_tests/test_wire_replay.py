@@ -30,6 +30,17 @@ REPLAYED = (
     "ListPartitionReassignments",
     "DescribeCluster",
     "DescribeTopicPartitions",
+    "FindCoordinator",
+    "OffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "ListGroups",
+    "DescribeGroups",
+    "DeleteGroups",
 )
 RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
@@ -46,6 +57,8 @@ DIFFERS = {
     "total_bytes",
     "usable_bytes",
     "documentation",
+    "member_id",
+    "leader",
 }
 """Fields that are another's in each broker. Documentation is in our own words."""
 
@@ -100,7 +113,10 @@ def test_answers_are_kafkas(
     assert answer.outcome == row["outcome"]
     if answer.frame is not None:
         decoded = golden.decode(row["api"], row["version"], answer.frame)
-        assert comparable(decoded) == comparable(row["response"])
+        if row["api"] == "ListGroups":
+            assert {*map(str, row["response"]["groups"])} <= {*map(str, decoded["groups"])}
+        else:
+            assert comparable(decoded) == comparable(row["response"])
 
 
 @pytest.mark.parametrize("version", range(5))
