@@ -44,6 +44,8 @@ class Weather:
         self._entropy = entropy
         self._cut: set[frozenset[str]] = set()
         self.climate = FAIR
+        self.silent: set[str] = set()
+        """Nodes whose bytes are lost: instead of arriving they reset their connections."""
 
     def partition(self, *sides: set[str]) -> None:
         """Cut every node of one side from every node of the others. Connections stay and deliver
@@ -62,6 +64,8 @@ class Weather:
 
     def delay_ms(self, source: str, target: str) -> int | None:
         """See `Policy`."""
+        if source in self.silent:
+            return None
         return self._delay_ms(self.climate.drop_probability)
 
     def is_cut(self, source: str, target: str) -> bool:

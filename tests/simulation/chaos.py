@@ -12,6 +12,7 @@ from tests.simulation.world import BROKER, World
 
 OTHER_TOPICS = {"topic-2": 1, "topic-3": 2, "topic-4": 3}
 """These come and go; with their numbers of partitions."""
+LONGER_THAN_A_SESSION_MS = 12_000
 MILD = Climate(max_delay_ms=30)
 HURRICANE = Climate(max_delay_ms=300, drop_probability=0.15, refuse_probability=0.2)
 
@@ -33,6 +34,7 @@ class Chaos:
                 [
                     self._kill,
                     self._kill_amid_a_change,
+                    self._kill_unheard,
                     self._lose_power,
                     self._restart,
                     self._refuse_changes,
@@ -52,6 +54,15 @@ class Chaos:
 
     async def _kill(self) -> None:
         self._machine.kill()
+        await self._start()
+
+    async def _kill_unheard(self) -> None:
+        """What it answers does not arrive, and then it dies: nobody knows what it did."""
+        silent = self._world.simulation.weather.silent
+        silent.add(BROKER.host)
+        await self._world.sleep(self._dice.between(100, 1_000))
+        self._machine.kill()
+        silent.clear()
         await self._start()
 
     async def _start(self) -> None:
@@ -104,7 +115,7 @@ class Chaos:
     async def _cut_off(self) -> None:
         some = {name for name in sorted(self._world.nodes) if self._dice.chance(0.5)}
         self._world.simulation.weather.partition({BROKER.host}, some)
-        await self._world.sleep(self._dice.between(100, 12_000))
+        await self._world.sleep(self._dice.one_of([500, 3_000, LONGER_THAN_A_SESSION_MS]))
         self._heal()
 
     async def _storm(self) -> None:

@@ -94,7 +94,7 @@ class Member:
         if self._positions:
             partition = self._dice.one_of(sorted(self._positions, key=str))
             await self._read(partition)
-            if self._dice.chance(0.3):
+            if self._dice.chance(0.5):
                 await self._commit()
         if self._world.clock.now_ms() >= self._heard_of_ms + HEARTBEAT_MS:
             await self._calls.heartbeat()

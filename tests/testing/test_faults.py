@@ -9,7 +9,7 @@ import pytest
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.clock import START_MS
-from kafkalite.testing.faults import ProcessClock, ProcessFiles
+from kafkalite.testing.faults import ProcessClock, ProcessFiles, Weather
 from kafkalite.testing.simulation import Simulation, run
 
 CHANGES: dict[str, Callable[[ProcessFiles], object]] = {
@@ -132,6 +132,13 @@ def test_the_locks_of_the_dead_are_free() -> None:
         disk.process().lock(".lock")
     disk.files.die()
     disk.process().lock(".lock").release()
+
+
+def test_what_a_silent_node_sends_resets_the_connection() -> None:
+    weather = Weather(SeededEntropy(1))
+    weather.silent.add("broker")
+    assert weather.delay_ms("broker", "client") is None
+    assert weather.delay_ms("client", "broker") == 0
 
 
 def test_a_clock_that_is_set_changes_the_time_and_no_wait() -> None:
