@@ -49,6 +49,9 @@ ACKS_LEADER = 1
 """Records are appended without a look at `min.insync.replicas`; replies wait for the high
 watermark."""
 
+_BASE_SEQUENCE = 0
+"""As Kafka has it in these batches, though no producer numbers them."""
+
 _LOADING = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 _NOT_HERE = KafkaError(ErrorCode.NOT_COORDINATOR)
 _TOLD_AS = {
@@ -93,6 +96,7 @@ class _PartitionJournal:
                 for encoded in map(encode_record, records)
             ],
             compression=self._compression,
+            base_sequence=_BASE_SEQUENCE,
         )
         try:
             appended = self._partition.append(

@@ -332,4 +332,5 @@ def test_one_decision_is_one_batch() -> None:
     assert isinstance(read.part, memoryview)
     headers = [header for _, header in iter_headers(read.part)]
     assert headers[-1].records_count >= 3
+    assert {(header.producer_id, header.base_sequence) for header in headers} == {(-1, 0)}
     assert all(header.base_timestamp == world.clock.now_ms() for header in headers)
