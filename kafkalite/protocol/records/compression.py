@@ -15,6 +15,7 @@ cost a start 20 ms (docs/decisions/0002-compression-libraries.md).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import assert_never
@@ -50,6 +51,7 @@ _GZIP_WINDOW = 31
 """zlib's number for: 32 KiB window, gzip header and trailer."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK_SIZE = 256 * 1024
+_INPUT_SIZE = 16 * 1024
 
 
 class Compression(IntEnum):
@@ -115,6 +117,34 @@ def decompress(codec: Compression, data: Buffer, limit_bytes: int = DEFAULT_LIMI
             assert_never(codec)
 
 
+def decompress_pieces(codec: Compression, data: Buffer, limit_bytes: int) -> Iterator[Buffer]:
+    """As `decompress`, in pieces of bounded size that are made as they are asked for: an error may
+    come after some."""
+    left_bytes = limit_bytes
+    for piece in _pieces(codec, data, limit_bytes):
+        left_bytes -= len(piece)
+        if left_bytes < 0:
+            raise DecompressedTooLargeError(limit_bytes)
+        yield piece
+
+
+def _pieces(codec: Compression, data: Buffer, limit_bytes: int) -> Iterator[Buffer]:
+    """How `decompress` begins, but for the limit; snappy's one block may be as large as that."""
+    match codec:
+        case Compression.NONE:
+            return iter((data,))
+        case Compression.GZIP:
+            return _gzip_pieces(memoryview(data))
+        case Compression.SNAPPY:
+            return _snappy_pieces(data, limit_bytes)
+        case Compression.LZ4:
+            return _lz4_pieces(data, limit_bytes)
+        case Compression.ZSTD:
+            return _zstd_pieces(data)
+        case _:
+            assert_never(codec)
+
+
 def _compress_gzip(data: Buffer, level: int) -> bytes:
     import zlib
 
@@ -144,6 +174,35 @@ def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytearray:
             return out
 
 
+def _gzip_pieces(data: memoryview) -> Iterator[bytes]:
+    """The input goes in by small parts too: the library copies what it has not read at each
+    call."""
+    import zlib
+
+    member = zlib.decompressobj(_GZIP_WINDOW)
+    begin = at = 0
+    while at < len(data):
+        rest: Buffer = data[at : at + _INPUT_SIZE]
+        at += len(rest)
+        while True:
+            try:
+                piece = member.decompress(rest, _BLOCK_SIZE)
+            except zlib.error as error:
+                if begin:
+                    return  # Java takes what is no further member for padding.
+                raise DecompressionError(f"gzip: {error}") from error
+            yield piece
+            rest = member.unconsumed_tail
+            if member.eof or (not rest and len(piece) < _BLOCK_SIZE):
+                break
+        if member.eof:
+            begin = at = at - len(member.unused_data)
+            if data[at : at + len(_GZIP_MAGIC)] != _GZIP_MAGIC:
+                return
+            member = zlib.decompressobj(_GZIP_WINDOW)
+    raise DecompressionError("gzip: the stream ends early")
+
+
 def _compress_snappy(data: Buffer) -> bytearray:
     from cramjam import snappy
 
@@ -160,7 +219,17 @@ def _decompress_snappy(data: Buffer, limit_bytes: int) -> Buffer:
     if data[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
         return _decompress_snappy_block(memoryview(data), limit_bytes, limit_bytes)
     out = bytearray()
+    for block in _snappy_pieces(data, limit_bytes):
+        out += block
+    return out
+
+
+def _snappy_pieces(data: Buffer, limit_bytes: int) -> Iterator[Buffer]:
     view = memoryview(data)
+    if view[: len(_XERIAL_MAGIC)] != _XERIAL_MAGIC:
+        yield _decompress_snappy_block(view, limit_bytes, limit_bytes)
+        return
+    left_bytes = limit_bytes
     position, end = 0, len(view)
     # Java passes over the last bytes when they are too few for a length.
     while end - position >= _CHUNK_LENGTH.size:
@@ -173,10 +242,10 @@ def _decompress_snappy(data: Buffer, limit_bytes: int) -> Buffer:
         position += _CHUNK_LENGTH.size
         if not 0 <= size <= end - position:
             raise DecompressionError(f"snappy: a block of {size} bytes where {end - position} are")
-        block = view[position : position + size]
-        out += _decompress_snappy_block(block, limit_bytes - len(out), limit_bytes)
+        block = _decompress_snappy_block(view[position : position + size], left_bytes, limit_bytes)
+        left_bytes -= len(block)
+        yield block
         position += size
-    return out
 
 
 def _decompress_snappy_block(block: memoryview, left_bytes: int, limit_bytes: int) -> memoryview:
@@ -208,6 +277,15 @@ def _compress_lz4(data: Buffer, level: int) -> bytes:
 
 
 def _decompress_lz4(data: Buffer, limit_bytes: int) -> bytearray:
+    out = bytearray()
+    for block in _lz4_pieces(data, limit_bytes):
+        out += block
+        if len(out) > limit_bytes:
+            raise DecompressedTooLargeError(limit_bytes)
+    return out
+
+
+def _lz4_pieces(data: Buffer, limit_bytes: int) -> Iterator[bytes]:
     from lz4 import frame
 
     if len(data) <= _LZ4_FLAGS_POSITION:
@@ -215,22 +293,20 @@ def _decompress_lz4(data: Buffer, limit_bytes: int) -> bytearray:
     if not data[_LZ4_FLAGS_POSITION] & _LZ4_INDEPENDENT_BLOCKS:
         raise DecompressionError("lz4: blocks are linked")
     stream = frame.LZ4FrameDecompressor()
-    out = bytearray()
+    left_bytes = limit_bytes
     rest: Buffer = data
     # The library allocates what it may give and copies what it has not read: few, bounded steps.
     step = max(_BLOCK_SIZE, 8 * len(data))
     while not stream.eof:
         try:
-            block = stream.decompress(rest, min(step, limit_bytes - len(out) + 1))
+            block = stream.decompress(rest, min(step, left_bytes + 1))
         except RuntimeError as error:
             raise DecompressionError(f"lz4: {error}") from error
-        out += block
-        if len(out) > limit_bytes:
-            raise DecompressedTooLargeError(limit_bytes)
+        yield block
+        left_bytes -= len(block)
         if not block and stream.needs_input and not stream.eof:
             raise DecompressionError("lz4: the frame ends early")
         rest = b""
-    return out
 
 
 def _compress_zstd(data: Buffer, level: int) -> bytes:
@@ -240,21 +316,26 @@ def _compress_zstd(data: Buffer, level: int) -> bytes:
 
 
 def _decompress_zstd(data: Buffer, limit_bytes: int) -> bytearray:
+    out = bytearray()
+    for block in _zstd_pieces(data):
+        out += block
+        if len(out) > limit_bytes:
+            raise DecompressedTooLargeError(limit_bytes)
+    return out
+
+
+def _zstd_pieces(data: Buffer) -> Iterator[bytes]:
     import zstandard
 
-    out = bytearray()
     # A frame may name a window of up to 128 MiB, as Java takes it; memory is touched as it fills.
     stream = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
     try:
-        while block := stream.read(min(_BLOCK_SIZE, limit_bytes - len(out) + 1)):
-            out += block
-            if len(out) > limit_bytes:
-                raise DecompressedTooLargeError(limit_bytes)
+        while block := stream.read(_BLOCK_SIZE):
+            yield block
         if not _ends_with_a_frame(memoryview(data)):
             raise DecompressionError("zstd: the frame ends early")
     except zstandard.ZstdError as error:
         raise DecompressionError(f"zstd: {error}") from error
-    return out
 
 
 def _ends_with_a_frame(data: memoryview) -> bool:

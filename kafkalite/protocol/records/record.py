@@ -147,7 +147,7 @@ def _read_record(
     offset += header.base_offset
     timestamp = timestamp + header.base_timestamp if append_time is None else append_time
     if not (_MIN_LONG <= timestamp <= _MAX_LONG and _MIN_LONG <= offset <= _MAX_LONG):
-        timestamp, offset = _wrap_long(timestamp), _wrap_long(offset)
+        timestamp, offset = wrap_long(timestamp), wrap_long(offset)
     kept_key = None if key is None else bytes(key)
     return Record._make((kept_key, value, headers, timestamp, offset)), at
 
@@ -183,7 +183,7 @@ def _read_bytes(data: memoryview, at: int, end: int) -> tuple[memoryview | None,
     return data[at:stop], stop
 
 
-def _wrap_long(value: int) -> int:
+def wrap_long(value: int) -> int:
     """The sum as Java's 64 bits hold it."""
     return (value - _MIN_LONG) % 2**64 + _MIN_LONG
 
@@ -288,7 +288,7 @@ def _write_records(
 def _encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
     parts: list[Buffer] = [
         b"\x00",
-        encode_varint(_wrap_long(timestamp_delta)),
+        encode_varint(wrap_long(timestamp_delta)),
         encode_varint(offset_delta),
     ]
     _append_bytes(parts, record.key)
