@@ -98,6 +98,8 @@ class SessionConsumer:
         found = False
         for topic in answer.responses:
             for data in topic.partitions:
+                if self._era != self._world.era:
+                    return True  # The rest of the answer is no news any more.
                 found |= await self._take(TopicPartition(topic.topic, data.partition_index), data)
         return found
 
