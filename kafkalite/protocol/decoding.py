@@ -31,6 +31,9 @@ from kafkalite.protocol import primitives
 from kafkalite.protocol.fields import Field, Kind, RawTaggedField
 from kafkalite.protocol.schema import Struct, schema_of
 
+TAGS_LIMIT = 1_000
+"""Tagged fields of one struct, known or not: Kafka's largest has ten or so. It sets no limit."""
+
 Decoder = Callable[[Any, int, int, int], tuple[Any, int]]
 """(buffer, position, its end, most elements an array may have) -> (message, position after it).
 Any: bytes, or a view where `holds_records`; the class compiled for."""
@@ -273,7 +276,8 @@ class _Writer:
         tag, size, begin, raw = (self.name(prefix) for prefix in ("tag", "size", "begin", "raw"))
         self.line(f"if {count} > 127: {count}, pos = varint_tail(buf, pos, {count})")
         label = f"{cls.__name__}'s tagged fields"
-        self.line(f"if {count} * 2 > end - pos: raise bad_length({label!r}, {count}, end - pos)")
+        self.line(f"if {count} * 2 > end - pos or {count} > {TAGS_LIMIT}:")
+        self.line(f" raise bad_length({label!r}, {count}, end - pos)")
         self.line(f"{raw} = []")
         self.line(f"for _ in range({count}):")
         self.depth += 1

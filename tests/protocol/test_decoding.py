@@ -8,6 +8,7 @@ import pytest
 
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol.decoding import (
+    TAGS_LIMIT,
     compile_decoder,
     holds_records,
     is_flexible,
@@ -37,6 +38,7 @@ from kafkalite.protocol.fields import (
     uuid,
 )
 from kafkalite.protocol.fields import struct as struct_field
+from kafkalite.protocol.primitives import encode_varint
 from kafkalite.protocol.schema import Message, Struct, schema_of
 from kafkalite.types import Uuid
 from tests.protocol.message_values import all_versions
@@ -294,6 +296,17 @@ def test_tagged_fields_that_are_not_known_are_kept() -> None:
     made = read(Tagged, data, flexible=True)
     raw = (RawTaggedField(1, b"hi"), RawTaggedField(300, b""))
     assert made == Tagged(number=5, unknown_tagged_fields=raw)
+
+
+@pytest.mark.parametrize(("count", "is_taken"), [(TAGS_LIMIT, True), (TAGS_LIMIT + 1, False)])
+def test_so_many_tagged_fields_and_no_more(count: int, is_taken: bool) -> None:
+    section = encode_varint(count) + b"".join(
+        encode_varint(100 + number) + b"\x00" for number in range(count)
+    )
+    if is_taken:
+        assert len(read(Nothing, section, flexible=True).unknown_tagged_fields) == count
+    else:
+        refuses(Nothing, section, f"tagged fields: a length of {count}", flexible=True)
 
 
 def test_many_tagged_fields() -> None:
