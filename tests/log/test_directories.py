@@ -194,6 +194,28 @@ def test_a_deleted_partition_frees_its_name_at_once(files: MemoryFiles) -> None:
     assert files.exists("orders-3")
 
 
+@pytest.mark.parametrize("is_stray", [False, True])
+def test_a_topic_that_is_made_again_begins_anew(files: MemoryFiles, *, is_stray: bool) -> None:
+    """What the checkpoints tell is the old one's."""
+    directory = open_directory(files)
+    log = open_orders(directory)
+    for _ in range(3):
+        append(log, batch())
+    log.delete_records(Offset(2))
+    stop(directory, high_watermark=3)
+    again = open_directory(files)
+    assert again.high_watermarks == {ORDERS: 3}
+    if is_stray:
+        again.set_stray(ORDERS, UNIQUE)
+    else:
+        assert open_orders(again).log_start_offset == 2
+        again.delete_partition(ORDERS, UNIQUE)
+    log = open_orders(again, Uuid(b"another topic id"))
+    assert (log.log_start_offset, log.end_offset, log.recovery_point) == (0, 0, 0)
+    assert again.high_watermarks == {}
+    assert again.find_log_starts() == {}
+
+
 def test_an_older_topics_folder_is_a_stray(files: MemoryFiles) -> None:
     directory = open_directory(files)
     append(open_orders(directory), batch())

@@ -118,3 +118,22 @@ def test_changes_are_durable_when_saved_with_sync(files: MemoryFiles) -> None:
     epochs.assign(LeaderEpoch(1), Offset(9))
     files.crash()
     assert in_file(files) == "0\n1\n0 0\n"
+
+
+def test_a_change_that_the_disk_refuses_is_none(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epochs = epochs_of(files, (1, 0), (2, 5))
+
+    def refuse(path: str, data: bytes, *, sync: bool = True) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "replace", refuse)
+        with pytest.raises(OSError, match="No space"):
+            epochs.assign(LeaderEpoch(3), Offset(9))
+        with pytest.raises(OSError, match="No space"):
+            epochs.truncate_from_end(Offset(5))
+    assert (pairs(epochs), epochs.latest) == ([(1, 0), (2, 5)], 2)
+    epochs.assign(LeaderEpoch(3), Offset(9))
+    assert in_file(files) == "0\n3\n1 0\n2 5\n3 9\n"

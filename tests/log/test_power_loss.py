@@ -1,0 +1,75 @@
+"""What has to be on the disk before something else is."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
+from tests.log.log_fixtures import FOLDER, append, batch, open_log
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the disk is told, in order."""
+    told: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def fsync(fd: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
+        told.append("sync folder" if is_folder else "sync file")
+        sync(fd)
+
+    def rename(source: str, target: str) -> None:
+        told.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", rename)
+    return told
+
+
+def test_a_file_is_whole_on_the_disk_before_it_takes_the_place_of_the_old_one(
+    tmp_path: Path, steps: list[str]
+) -> None:
+    files = OsFiles(str(tmp_path))
+    files.replace("a", b"new")
+    assert steps == ["sync file", "rename", "sync folder"]
+    steps.clear()
+    files.replace("a", b"newer", sync=False)
+    assert steps == ["rename"]
+
+
+def test_a_rename_is_on_the_disk_when_it_returns(tmp_path: Path, steps: list[str]) -> None:
+    files = OsFiles(str(tmp_path))
+    files.make_folder("f")
+    files.make_folder("g")
+    files.rename("f", "h")
+    assert steps == ["rename", "sync folder"]
+    steps.clear()
+    files.rename("h", "g/f")
+    assert steps == ["rename", "sync folder", "sync folder"]
+    steps.clear()
+    files.rename("g/f", "f", sync=False)
+    assert steps == ["rename"]
+
+
+def test_what_recovery_cut_does_not_come_back() -> None:
+    """The recovery point may stand right where it was cut, and then nobody looks again."""
+    files = MemoryFiles(models_crashes=True)
+    log = open_log(files)
+    append(log, batch())
+    log.sync()
+    size = log.size_bytes
+    log.release_files()
+    file = files.open(f"{FOLDER}/{0:020d}.log")
+    file.append([b"torn"])
+    file.sync()
+    again = open_log(files, clean=False)
+    assert len(again.cuts) == 1
+    files.crash()
+    assert files.size(f"{FOLDER}/{0:020d}.log") == size

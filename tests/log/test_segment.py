@@ -1,0 +1,44 @@
+"""What a segment remembers of its begin: leftovers, deleted records, and its age."""
+
+from __future__ import annotations
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.segment import Segment
+from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
+from tests.log.log_fixtures import NOW, append, batch, open_log
+
+
+def test_a_new_segment_is_empty_whatever_a_roll_that_failed_has_left() -> None:
+    files = MemoryFiles()
+    files.make_folder("t-0")
+    files.replace("t-0/00000000000000000005.log", b"left")
+    segment = Segment.create(files, "t-0", Offset(5), TopicConfig(), NOW)
+    assert (segment.size, segment.file.size) == (0, 0)
+
+
+def test_a_deleted_record_is_not_found_by_its_time() -> None:
+    log = open_log()
+    append(log, batch(10, 20, 30))
+    append(log, batch(40))
+    log.delete_records(Offset(1))
+    found = log.offset_for_timestamp(TimestampMs(5))
+    assert found is not None
+    assert (found.timestamp, found.offset) == (20, 1)
+    log.delete_records(Offset(3))
+    found = log.offset_for_timestamp(TimestampMs(5))
+    assert found is not None
+    assert (found.timestamp, found.offset) == (40, 3)
+
+
+def test_a_segment_that_was_cut_to_nothing_is_as_old_as_the_cut() -> None:
+    """Without timestamps its age is all there is to say when to roll."""
+    log = open_log(config=TopicConfig(segment_ms=1_000))
+    append(log, batch(NO_TIMESTAMP))
+    cut_at = TimestampMs(NOW + 5_000)
+    log.truncate_to(Offset(0), cut_at)
+    for now in (cut_at + 500, cut_at + 1_000):
+        append(log, batch(NO_TIMESTAMP), now=TimestampMs(now))
+    assert len(log.segments) == 1
+    append(log, batch(NO_TIMESTAMP), now=TimestampMs(cut_at + 1_001))
+    assert len(log.segments) == 2
