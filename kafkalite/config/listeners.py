@@ -177,8 +177,9 @@ def _check_ports(found: Sequence[ListenerAddress], texts: Sequence[str]) -> None
 
 def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
     """By address, what `max.connections.per.ip.overrides` says: `HOST:COUNT,HOST:COUNT`, where all
-    before the last colon is the host. `KafkaError(INVALID_CONFIG)` for what is no such list. Kafka
-    differs: it takes names of hosts too."""
+    before the last colon is the host. `KafkaError(INVALID_CONFIG)` for what is no such list.
+
+    Kafka differs: it takes names of hosts too."""
     limits = {}
     text = config.max_connections_per_ip_overrides
     if not text.strip() and config.max_connections_per_ip == 0:
