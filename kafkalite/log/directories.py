@@ -102,6 +102,7 @@ class LogDirectory:
     __slots__ = (
         "_expiration_ms",
         "_files",
+        "_forgotten",
         "_has_renamed",
         "_lock",
         "_log_starts",
@@ -131,6 +132,8 @@ class LogDirectory:
         self._lock = lock
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
+        self._forgotten: set[TopicPartition] = set()
+        """Set aside, yet still in the checkpoints on the disk."""
         self._has_renamed = False
         self.meta = meta
         self.logs: dict[TopicPartition, PartitionLog] = {}
@@ -245,6 +248,11 @@ class LogDirectory:
         assert partition not in self.logs, f"{partition} is open"
         is_metadata = partition == METADATA_PARTITION
         assert is_metadata == (topic_id == METADATA_TOPIC_ID)
+        if partition in self._forgotten:
+            # Before a record comes: what they tell is the old one's, and a crash would believe it.
+            self._write_recovery_points()
+            self.write_log_starts(self.find_log_starts())
+            self._forgotten.clear()
         log = PartitionLog.open(
             self._files,
             str(partition),
@@ -284,7 +292,8 @@ class LogDirectory:
         self._files.rename(str(partition), folder, sync=False)
         self._has_renamed = True
         for offsets in (self._recovery_points, self._log_starts, self.high_watermarks):
-            offsets.pop(partition, None)
+            if offsets.pop(partition, None) is not None:
+                self._forgotten.add(partition)
         return folder
 
     def truncate_partition(

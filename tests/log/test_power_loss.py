@@ -10,7 +10,9 @@ import pytest
 
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.types import Offset, Uuid
 from tests.log.log_fixtures import FOLDER, append, batch, open_log
+from tests.log.test_directories import ORDERS, open_directory, open_orders, stop
 
 
 @pytest.fixture
@@ -73,3 +75,23 @@ def test_what_recovery_cut_does_not_come_back() -> None:
     assert len(again.cuts) == 1
     files.crash()
     assert files.size(f"{FOLDER}/{0:020d}.log") == size
+
+
+def test_a_topic_that_is_made_again_keeps_its_records_over_a_crash() -> None:
+    """A checkpoint that tells where the old one began would have them dropped, and one that tells
+    how far the old one was synced would have them believed."""
+    files = MemoryFiles(models_crashes=True)
+    directory = open_directory(files)
+    log = open_orders(directory)
+    for _ in range(3):
+        append(log, batch())
+    log.delete_records(Offset(2))
+    stop(directory)
+    directory = open_directory(files)
+    open_orders(directory)
+    directory.delete_partition(ORDERS, Uuid(bytes(16)))
+    other = Uuid(b"another topic id")
+    append(open_orders(directory, other), batch())
+    directory.abandon()
+    log = open_orders(open_directory(files), other)
+    assert (log.log_start_offset, log.end_offset, log.recovery_point) == (0, 1, 0)
