@@ -375,6 +375,7 @@ class LogDirectory:
         try:
             for key, log in self.logs.items():
                 attempt(str(key), partial(log.close, sync=True))
+            attempt("the folder", partial(self._files.sync_folder, ""))
             attempt("checkpoints", partial(self.write_checkpoints, high_watermarks))
             if not refused:
                 attempt(CLEAN_SHUTDOWN, partial(self._record_clean_shutdown, broker_epoch))

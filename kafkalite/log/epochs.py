@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import format_lines, parse_lines, read_file
+from kafkalite.log.checkpoints import format_lines, parse_lines, read_file, sync_file
 from kafkalite.log.files import Files
 from kafkalite.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 
@@ -38,7 +38,7 @@ class LeaderEpochs:
     the log makes it durable.
     """
 
-    __slots__ = ("_files", "_path", "_starts", "latest")
+    __slots__ = ("_files", "_path", "_starts", "is_synced", "latest")
 
     def __init__(self, files: Files, folder: str) -> None:
         self._files = files
@@ -46,6 +46,8 @@ class LeaderEpochs:
         self._starts: list[EpochStart] = []
         self.latest = NO_LEADER_EPOCH
         """The newest epoch, -1 when there is none. Append looks at it for each batch."""
+        self.is_synced = True
+        """Whether no change was written that could not survive a loss of power."""
 
     @classmethod
     def load(cls, files: Files, folder: str) -> LeaderEpochs:
@@ -125,7 +127,14 @@ class LeaderEpochs:
     def save(self, *, sync: bool) -> None:
         """Write the file."""
         lines = [f"{start.epoch} {start.start_offset}" for start in self._starts]
+        self.is_synced = False
         self._files.replace(self._path, format_lines(lines), sync=sync)
+        self.is_synced = sync
+
+    def sync(self) -> None:
+        """Wait until the disk has the bytes of the file; its name, once the folder is synced."""
+        sync_file(self._files, self._path)
+        self.is_synced = True
 
     def _change(self, starts: list[EpochStart]) -> None:
         """Hold `starts` once they are in the file; `OSError` leaves what was."""

@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata, read_topic_id
+from kafkalite.log.checkpoints import (
+    PARTITION_METADATA,
+    format_partition_metadata,
+    read_topic_id,
+    sync_file,
+)
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files, Part
 from kafkalite.log.producer_snapshots import ProducerSnapshots
@@ -154,6 +159,8 @@ class PartitionLog:
                 ErrorCode.INCONSISTENT_TOPIC_ID, f"{folder} belongs to another topic of that name"
             )
         epochs = LeaderEpochs.load(files, folder)
+        was_synced = clean and found_id is not None and recovery_point > 0
+        epochs.is_synced = epochs.is_synced and was_synced
         loader = LogLoader(files, folder, config, now, epochs)
         loaded = loader.load(
             clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
@@ -173,6 +180,8 @@ class PartitionLog:
         epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
         log._load_producers(now)
+        if was_synced:
+            log._is_durable = log._snapshots.is_synced = True
         log.release_files()  # Of a thousand partitions few are used, and the first use opens again.
         return log
 
@@ -364,6 +373,7 @@ class PartitionLog:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
         if self._segments.remove_below(offset):
+            self._is_durable = False
             self._snapshots.remove_below(self._segments.first_offset)
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
@@ -399,32 +409,40 @@ class PartitionLog:
         """Return when all records so far would survive a loss of power."""
         if not self._is_durable:
             self._files.sync_folder(self._folder.rpartition("/")[0])
-            if self._files.exists(f"{self._folder}/{PARTITION_METADATA}"):
-                file = self._files.open(f"{self._folder}/{PARTITION_METADATA}")
-                file.sync()
-                file.close()
-            self._is_durable = True
+        self._sync_within()
+
+    def _sync_within(self) -> None:
+        """As `sync`, but for the folder's own name. What did not change since is left alone."""
+        if not self._is_durable and self._files.exists(f"{self._folder}/{PARTITION_METADATA}"):
+            sync_file(self._files, f"{self._folder}/{PARTITION_METADATA}")
         for segment in reversed(self._segments.all):
             if not segment.is_synced:
+                if segment.has_new_names:
+                    self._is_durable = False
                 segment.sync()
             elif segment.base_offset <= self.recovery_point:
                 break
-        self._snapshots.sync()
-        self.epochs.save(sync=True)
-        self._files.sync_folder(self._folder)
+        for part in (self._snapshots, self.epochs):
+            if not part.is_synced:
+                self._is_durable = False
+                part.sync()
+        if not self._is_durable:
+            self._files.sync_folder(self._folder)
+            self._is_durable = True
         self.recovery_point = self.end_offset
 
     def close(self, *, sync: bool = False) -> None:
         """Write indexes and producer states as a clean stop leaves them, and let the files go.
 
-        With `sync` before a clean stop is put on record. May be called twice; the log opens its
-        files again when it is used after all.
+        With `sync` before a clean stop is put on record, which syncs the folder's own name. A log
+        that never had a record needs none of it: lost, it is made again. May be called twice; the
+        log opens its files again when it is used after all.
         """
         self._segments.active.seal()
         if self.end_offset > 0:
             self._snapshots.save(self.producers, self.end_offset)
-        if sync:
-            self.sync()
+        if sync and self.end_offset > 0:
+            self._sync_within()
         self.release_files()
 
     def release_files(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from struct import Struct
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import read_file
+from kafkalite.log.checkpoints import read_file, sync_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
@@ -32,13 +32,16 @@ _NO_BATCH = BatchMetadata(-1, Offset(-1), 0, TimestampMs(-1))
 class ProducerSnapshots:
     """The snapshot files of one log."""
 
-    __slots__ = ("_files", "_folder", "newest")
+    __slots__ = ("_files", "_folder", "is_synced", "newest")
 
     def __init__(self, files: Files, folder: str) -> None:
         self._files = files
         self._folder = folder
         self.newest: Offset | None = None
         """Where the newest one stands; None when there is none (that `load` or `save` saw)."""
+        self.is_synced = True
+        """Whether the newest needs no `sync`: one without producers, which is made again for
+        nothing, never does."""
 
     def _path(self, offset: Offset) -> str:
         return f"{self._folder}/{offset:020d}{SNAPSHOT_SUFFIX}"
@@ -55,8 +58,10 @@ class ProducerSnapshots:
     def save(self, producers: ProducerStates, offset: Offset) -> None:
         """Write the snapshot of a log that ends at `offset`, unless it is there; not synced."""
         if offset != self.newest:
-            self._files.replace(self._path(offset), format_snapshot(producers.active()), sync=False)
+            states = producers.active()
+            self._files.replace(self._path(offset), format_snapshot(states), sync=False)
             self.newest = offset
+            self.is_synced = not states
 
     def load(
         self,
@@ -84,6 +89,7 @@ class ProducerSnapshots:
                 else:
                     producers.restore(states, now)
                     self.newest = offset
+                    self.is_synced = not states
         return self.newest
 
     def remove_below(self, offset: Offset) -> None:
@@ -95,9 +101,8 @@ class ProducerSnapshots:
     def sync(self) -> None:
         """Wait until the disk has the newest one."""
         if self.newest is not None and self._files.exists(self._path(self.newest)):
-            file = self._files.open(self._path(self.newest))
-            file.sync()
-            file.close()
+            sync_file(self._files, self._path(self.newest))
+        self.is_synced = True
 
 
 def format_snapshot(states: Sequence[ProducerState]) -> bytes:

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import InvariantError
+from kafkalite.log.checkpoints import sync_file
 from kafkalite.log.files import File, Files, Part
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
-from kafkalite.protocol.records.record import read_records
+from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
@@ -47,6 +48,7 @@ class Segment:
         "config",
         "created_ms",
         "end_offset",
+        "has_new_names",
         "is_synced",
         "size",
     )
@@ -76,6 +78,8 @@ class Segment:
         """After the last record; known once the segment was scanned, read to its end or grew."""
         self.is_synced = True
         """Whether all that was written since it was opened has been synced."""
+        self.has_new_names = False
+        """Whether files were made or replaced that its folder must be synced for."""
 
     @classmethod
     def create(
@@ -90,6 +94,7 @@ class Segment:
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
         segment.is_synced = False
+        segment.has_new_names = True
         segment._file = files.open(segment._path + LOG_SUFFIX)
         if segment._file.size:
             segment._file.truncate(0)  # Left by a roll that an error cut short.
@@ -213,14 +218,18 @@ class Segment:
     def find_timestamp(
         self, timestamp: TimestampMs, start_offset: Offset
     ) -> TimestampOffset | None:
-        """The first record at or above `start_offset` that is at or after `timestamp`."""
+        """The first record at or above `start_offset` that is at or after `timestamp`.
+
+        `CorruptRecordError` for records that cannot be read, or hold more than a lookup may cost.
+        """
         entry = self.indexes.times.lookup(timestamp)
         first = max(entry.relative_offset, start_offset - self.base_offset)
+        budget = LookupBudget(self.config.max_decompressed_message_bytes)
         for batch in scan_batches(self.file, self.indexes.offsets.lookup(first), self.size):
             header = batch.header
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
-            for record in read_records(batch.buffer, batch.at, header):
+            for record in read_times(batch.buffer, batch.at, header, budget):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return TimestampOffset(
                         record.timestamp, record.offset, header.partition_leader_epoch
@@ -281,16 +290,20 @@ class Segment:
         indexes.seal()
         if indexes.save(self._files, self._path):
             self.is_synced = False
+            self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
 
     def sync(self) -> None:
-        """Wait until the disk has the `.log`, and the indexes as far as they were written."""
+        """Wait until the disk has the `.log`, and the indexes as far as they were written.
+
+        Indexes of a log too short for an entry by offset are not worth it: lost, they are made
+        again."""
         self.file.sync()
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-            if self._files.exists(self._path + suffix):
-                file = self._files.open(self._path + suffix)
-                file.sync()
-                file.close()
+        if len(self.indexes.offsets):
+            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                if self._files.exists(self._path + suffix):
+                    sync_file(self._files, self._path + suffix)
         self.is_synced = True
+        self.has_new_names = False
 
     def close(self) -> None:
         """Let the file go; the next use opens it again. Leases keep it open until they end."""

@@ -273,6 +273,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def close_and_open(self) -> None:
         self.log.close(sync=True)
+        self.files.sync_folder("")  # As the log directory does once for all of its partitions.
         self.model.recovery_point = self.model.end_offset
         self.model.start_checkpoint = self.model.start
         self.reopened(clean=True)
