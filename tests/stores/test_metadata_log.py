@@ -118,6 +118,16 @@ def test_a_new_folder_begins_as_kafkas_does() -> None:
     assert open_log(files).image.features == FINALIZED
 
 
+def test_no_epoch_comes_twice_even_if_a_crash_kept_it_from_the_quorum_state() -> None:
+    files = MemoryFiles()
+    assert open_log(files).begin_epoch(NOW).epoch == 1
+    state = content(files, f"{FOLDER}/quorum-state")
+    files.remove(f"{FOLDER}/quorum-state")
+    assert open_log(files).begin_epoch(NOW).epoch == 2
+    files.replace(f"{FOLDER}/quorum-state", state)
+    assert open_log(files).begin_epoch(NOW).epoch == 3
+
+
 def test_the_checkpoint_of_a_new_folder_has_the_records_of_kafkas() -> None:
     files = MemoryFiles()
     open_log(files)
