@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigType
 from kafkalite.config.views import validate_topic_config
+from kafkalite.controller.config_edits import changes, config_records, edited_list
 from kafkalite.controller.events import (
     AlterConfigs,
     ConfigEdit,
@@ -28,11 +29,8 @@ from kafkalite.controller.events import (
 from kafkalite.controller.other_configs import alter_other
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import ConfigResourceType, MetadataImage
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.metadata.topic_names import validate_topic_name
-from kafkalite.protocol.messages.metadata_records import (
-    ConfigRecord,
-)
 
 _OPERATIONS = frozenset(ConfigOperation)
 
@@ -55,27 +53,25 @@ def new_topic_config(pairs: tuple[tuple[str, str | None], ...]) -> dict[str, str
     return values
 
 
-def topic_config_records(topic: str, values: Mapping[str, str | None]) -> list[Change]:
-    """Records that set these on a topic; None takes a setting away."""
-    return [
-        ConfigRecord(
-            resource_type=ConfigResourceType.TOPIC, resource_name=topic, name=key, value=value
-        )
-        for key, value in values.items()
-    ]
+def topic_config_records(topic: str, values: Mapping[str, str]) -> list[Change]:
+    """Records that set these on a topic."""
+    return config_records(ConfigResource(ConfigResourceType.TOPIC, topic), values)
 
 
 def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Change], ConfigsAltered]:
     """Records of the settings that change, and an answer for each resource."""
     given = Counter(each.resource for each in event.resources)
     refused: dict[ResourceEdits, ResourceAltered] = {}
+    records: list[Change] = []
     for each in event.resources:
         try:
             if given[each.resource] > 1:
                 _refuse("Each resource must appear at most once.")
             _check_edits(each.edits)
             if each.resource.type != ConfigResourceType.TOPIC:
-                alter_other(image, each, asked=event.asked, replaces_all=event.replaces_all)
+                records += alter_other(
+                    image, each, asked=event.asked, replaces_all=event.replaces_all
+                )
         except KafkaError as error:
             refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
     topics = [
@@ -83,7 +79,6 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
         for each in event.resources
         if each not in refused and each.resource.type == ConfigResourceType.TOPIC
     ]
-    records: list[Change] = []
     for each in topics:
         try:
             if any(edit.operation not in _OPERATIONS for topic in topics for edit in topic.edits):
@@ -127,11 +122,7 @@ def _alter_topic(
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist."
         )
-    changes: dict[str, str | None] = {
-        name: value for name, value in after.items() if before.get(name) != value
-    }
-    changes.update(dict.fromkeys(name for name in before if name not in after))
-    return topic_config_records(topic, changes)
+    return config_records(wanted.resource, changes(before, after))
 
 
 def _edited(edit: ConfigEdit, before: str | None) -> str | None:
@@ -148,16 +139,8 @@ def _edited(edit: ConfigEdit, before: str | None) -> str | None:
             ErrorCode.INVALID_CONFIG,
             f"Can't {operation.name} to key {edit.name} because its type is not LIST.",
         )
-    # The text is taken apart as it was written: a blank after a comma is part of an item.
-    items = [
-        item for item in ((before if before is not None else key.default) or "").split(",") if item
-    ]
-    for item in edit.value.split(","):
-        if operation is ConfigOperation.SUBTRACT:
-            items = [kept for kept in items if kept != item]
-        elif item not in items:
-            items.append(item)
-    return ",".join(items)
+    default = key.default or ""
+    return edited_list(default if before is None else before, edit)
 
 
 def _refuse(message: str) -> None:

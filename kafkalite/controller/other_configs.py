@@ -1,10 +1,11 @@
 """Settings of brokers, loggers, groups and client metrics: what Kafka refuses is refused here.
 
-Only topics' settings can be altered yet. What would change nothing is granted.
+Of brokers, the settings can be altered that give topics their defaults. What would change nothing
+is granted.
 
-Kafka differs: settings of brokers (message.max.bytes and many more), of groups and of client
-metrics subscriptions can be altered there while it runs, and the levels of its loggers. Here that
-is refused, with a message that says so.
+Kafka differs: other settings of brokers (connections, threads, quotas, TLS), those of groups and of
+client metrics subscriptions can be altered there while it runs, and the levels of its loggers. Here
+that is refused, with a message that says so.
 
 Source: Kafka's `ConfigAdminManager`, `DynamicBrokerConfig` and `ConfigurationControlManager`; the
 words were asked of the real broker.
@@ -14,24 +15,30 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from kafkalite.config.keys import ConfigKey
-from kafkalite.controller.events import ConfigOperation, ResourceEdits
+from kafkalite.config.definitions import TOPIC_KEYS
+from kafkalite.config.keys import ConfigKey, ConfigType
+from kafkalite.controller.config_edits import changes, config_records, edited_list
+from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResourceType, MetadataImage
 from kafkalite.types import BrokerId
 
 MIN_IN_SYNC = "min.insync.replicas"
 """Kafka keeps it in the metadata for all brokers, where eligible leader replicas need it."""
 _LIST_OPERATIONS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
+_TOPIC_DEFAULTS = frozenset(synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms)
+"""Broker keys that give topics their defaults: brokers follow them at once."""
 
 
 def alter_other(
     image: MetadataImage, wanted: ResourceEdits, *, asked: BrokerId, replaces_all: bool
-) -> None:
-    """Return when the edits change nothing; `KafkaError` else, or for what Kafka refuses."""
+) -> list[Change]:
+    """Records of what changes; `KafkaError` for what Kafka refuses, and for what does nothing
+    here."""
     match wanted.resource.type:
         case ConfigResourceType.BROKER:
-            _alter_broker(image, wanted, asked=asked, replaces_all=replaces_all)
+            return _alter_broker(image, wanted, asked=asked, replaces_all=replaces_all)
         case ConfigResourceType.BROKER_LOGGER if not replaces_all:
             _alter_loggers(wanted, asked)
         case ConfigResourceType.CLIENT_METRICS:
@@ -40,40 +47,56 @@ def alter_other(
             _alter_group(wanted)
         case unknown:
             _refuse(f"Unknown resource type {int(unknown)}")
+    return []
 
 
 def _alter_broker(
     image: MetadataImage, wanted: ResourceEdits, *, asked: BrokerId, replaces_all: bool
-) -> None:
-    name = wanted.resource.name
-    if name and _node_id(name) != asked:
-        _refuse(f"Unexpected broker id, expected {asked}, but received {_node_id(name)}")
-    for edit in wanted.edits:
-        if edit.operation not in list(ConfigOperation):
-            _refuse(f"Unknown operations type {edit.operation}")
+) -> list[Change]:
     from kafkalite.config.described_keys import broker_keys  # Few ask: not at a start.
 
-    keys = broker_keys()
-    set_keys = [edit.name for edit in wanted.edits if edit.operation != ConfigOperation.DELETE]
-    fixed = [key for key in set_keys if key in keys and keys[key].is_read_only]
+    name, keys = wanted.resource.name, broker_keys()
+    if name and _node_id(name) != asked:
+        _refuse(f"Unexpected broker id, expected {asked}, but received {_node_id(name)}")
+    before = image.configs.get(wanted.resource, {})
+    after = {} if replaces_all else dict(before)
+    for edit in wanted.edits:
+        value = _edited(edit, before.get(edit.name), keys.get(edit.name))
+        if value is None:
+            after.pop(edit.name, None)
+        else:
+            after[edit.name] = value
+    changed = changes(before, after)
+    fixed = [key for key in changed if key in after and key in keys and keys[key].is_read_only]
     if fixed:
         _refuse(f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
-    for edit in wanted.edits:
-        known = keys.get(edit.name)
-        if known is not None and edit.operation == ConfigOperation.SET:
-            _check_value(known, edit.value or "")
-    if name and MIN_IN_SYNC in set_keys:
+    for key, value in changed.items():
+        if value is not None and key in keys:
+            _check_value(keys[key], value)
+    if MIN_IN_SYNC in changed and name:
         _refuse_config(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
-    present = image.configs.get(wanted.resource, {})
-    removed = {edit.name for edit in wanted.edits if edit.operation == ConfigOperation.DELETE}
-    if replaces_all:
-        removed |= present.keys() - set(set_keys)
-    if not name and MIN_IN_SYNC in removed & present.keys():
+    if MIN_IN_SYNC in changed and MIN_IN_SYNC not in after:
         _refuse_config(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
-    changed = [edit.name for edit in wanted.edits if present.get(edit.name) != edit.value]
-    changed = [key for key in changed if key in set_keys] + sorted(removed & present.keys())
-    if changed:
-        _refuse(f"kafkalite alters no settings of brokers yet: [{', '.join(changed)}]")
+    without_effect = sorted(key for key in changed if key not in _TOPIC_DEFAULTS)
+    if without_effect:
+        _refuse(f"kafkalite does not alter these configs yet: [{', '.join(without_effect)}]")
+    return config_records(wanted.resource, changed)
+
+
+def _edited(edit: ConfigEdit, before: str | None, key: ConfigKey | None) -> str | None:
+    """What the setting becomes; None: it goes."""
+    if edit.operation not in list(ConfigOperation):
+        _refuse(f"Unknown operations type {edit.operation}")
+    if edit.operation == ConfigOperation.DELETE:
+        return None
+    if edit.operation == ConfigOperation.SET:
+        return edit.value
+    if key is None:
+        _refuse_config(f"Unknown config name: {edit.name}")
+    if key.type is not ConfigType.LIST:
+        verb = ConfigOperation(edit.operation).name.lower()
+        _refuse_config(f"Config value {verb} is not allowed for config key: {edit.name}")
+    return edited_list((key.default or "") if before is None else before, edit)
 
 
 def _check_value(key: ConfigKey, text: str) -> None:

@@ -61,12 +61,6 @@ def test_one_record_a_setting() -> None:
     assert topic_config_records("t", {}) == []
 
 
-def test_a_setting_taken_away_is_a_record_without_a_value() -> None:
-    assert topic_config_records("t", {"flush.ms": None}) == [
-        ConfigRecord(resource_type=2, resource_name="t", name="flush.ms", value=None)
-    ]
-
-
 # Altering.
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.controller.config_edits import config_records
 from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
 from kafkalite.controller.other_configs import alter_other
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.types import BrokerId
 
@@ -20,9 +22,9 @@ IMAGE = MetadataImage(configs={ALL: {"min.insync.replicas": "1", "log.cleaner.th
 IN_SYNC = "min.insync.replicas"
 
 
-def alter(type: int, name: str, *edits: ConfigEdit, replaces_all: bool = False) -> None:
+def alter(type: int, name: str, *edits: ConfigEdit, replaces_all: bool = False) -> list[Change]:
     wanted = ResourceEdits(ConfigResource(type, name), edits)
-    alter_other(IMAGE, wanted, asked=BrokerId(1), replaces_all=replaces_all)
+    return alter_other(IMAGE, wanted, asked=BrokerId(1), replaces_all=replaces_all)
 
 
 def refusal(
@@ -34,28 +36,51 @@ def refusal(
 
 
 @pytest.mark.parametrize("name", ["", "1"])
-def test_settings_of_brokers_cannot_be_altered_yet(name: str) -> None:
-    for edit in (
+def test_what_gives_topics_their_defaults_can_be_altered(name: str) -> None:
+    records = alter(
+        BROKER,
+        name,
         ConfigEdit("message.max.bytes", SET, "2000"),
+        ConfigEdit("log.cleanup.policy", APPEND, "compact"),
+    )
+    assert records == config_records(
+        ConfigResource(BROKER, name),
+        {"message.max.bytes": "2000", "log.cleanup.policy": "delete,compact"},
+    )
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+def test_other_settings_of_brokers_cannot_be_altered_yet(name: str) -> None:
+    for edit in (
+        ConfigEdit("log.cleaner.threads", SET, "3"),
         ConfigEdit("some.plug-in", SET, "2000"),
-        ConfigEdit("cleanup.policy", APPEND, "compact"),
     ):
         assert refusal(BROKER, name, edit) == (
             ErrorCode.INVALID_REQUEST,
-            f"kafkalite alters no settings of brokers yet: [{edit.name}]",
+            f"kafkalite does not alter these configs yet: [{edit.name}]",
         )
 
 
+def test_all_settings_of_a_broker_are_replaced() -> None:
+    image = IMAGE._replace(configs={ConfigResource(BROKER, "1"): {"message.max.bytes": "5"}})
+    wanted = ResourceEdits(ConfigResource(BROKER, "1"), (ConfigEdit("log.retention.ms", SET, "6"),))
+    records = alter_other(image, wanted, asked=BrokerId(1), replaces_all=True)
+    assert records == config_records(
+        ConfigResource(BROKER, "1"), {"log.retention.ms": "6", "message.max.bytes": None}
+    )
+
+
 def test_what_changes_nothing_is_granted() -> None:
-    alter(BROKER, "1")
-    alter(BROKER, "1", ConfigEdit("message.max.bytes", DELETE, None))
-    alter(BROKER, "", ConfigEdit("log.cleaner.threads", SET, "2"), ConfigEdit(IN_SYNC, SET, "1"))
-    alter(METRICS, "m", ConfigEdit("match", DELETE, None))
-    alter(GROUP, "g", ConfigEdit("consumer.session.timeout.ms", DELETE, None))
+    kept = ConfigEdit("log.cleaner.threads", SET, "2"), ConfigEdit(IN_SYNC, SET, "1")
+    assert alter(BROKER, "1") == []
+    assert alter(BROKER, "1", ConfigEdit("message.max.bytes", DELETE, None)) == []
+    assert alter(BROKER, "", *kept) == []
+    assert alter(METRICS, "m", ConfigEdit("match", DELETE, None)) == []
+    assert alter(GROUP, "g", ConfigEdit("consumer.session.timeout.ms", DELETE, None)) == []
 
 
 def test_what_the_metadata_has_for_all_brokers_cannot_go() -> None:
-    yet = "kafkalite alters no settings of brokers yet: [log.cleaner.threads]"
+    yet = "kafkalite does not alter these configs yet: [log.cleaner.threads]"
     edit = ConfigEdit("log.cleaner.threads", DELETE, None)
     assert refusal(BROKER, "", edit) == (ErrorCode.INVALID_REQUEST, yet)
     kept = ConfigEdit(IN_SYNC, SET, "1")
@@ -71,7 +96,7 @@ def test_loggers_are_not_known_to_the_older_request() -> None:
     level = ConfigEdit("root", SET, "INFO")
     words = "Unknown resource type 8"
     assert refusal(LOGGER, "1", level, replaces_all=True) == (ErrorCode.INVALID_REQUEST, words)
-    alter(LOGGER, "1")
+    assert alter(LOGGER, "1") == []
 
 
 def test_groups_and_subscriptions_cannot_be_altered_yet() -> None:
@@ -96,6 +121,21 @@ def test_groups_and_subscriptions_cannot_be_altered_yet() -> None:
         (BROKER, "one", None, 42, "Node id must be an integer, but it is: one"),
         (BROKER, "\u0661", None, 42, "Node id must be an integer, but it is: \u0661"),
         (BROKER, "1", ConfigEdit("a", 9, "b"), 42, "Unknown operations type 9"),
+        (BROKER, "1", ConfigEdit("a", APPEND, "b"), 40, "Unknown config name: a"),
+        (
+            BROKER,
+            "1",
+            ConfigEdit("message.max.bytes", APPEND, "1"),
+            40,
+            "Config value append is not allowed for config key: message.max.bytes",
+        ),
+        (
+            BROKER,
+            "1",
+            ConfigEdit("num.partitions", ConfigOperation.SUBTRACT, "1"),
+            40,
+            "Config value subtract is not allowed for config key: num.partitions",
+        ),
         (
             BROKER,
             "1",

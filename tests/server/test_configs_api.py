@@ -164,6 +164,25 @@ async def test_min_in_sync_of_the_first_start_s_file_is_kept_in_the_metadata(
         assert await produce_size(running, 1) == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
+@served()
+async def test_topics_follow_a_broker_whose_defaults_are_altered(running: Running) -> None:
+    await running.create("t")
+    client = await running.client()
+    for name, value, expected in (
+        ("", "200", ErrorCode.MESSAGE_TOO_LARGE),
+        ("1", "2000", ErrorCode.NONE),
+        ("1", None, ErrorCode.MESSAGE_TOO_LARGE),
+        ("", None, ErrorCode.NONE),
+    ):
+        request = edit(name, "message.max.bytes", value)
+        request.resources[0].resource_type = BROKER
+        answer = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+        assert answer.responses[0].error_code == ErrorCode.NONE
+        assert await produce_size(running, 300) == expected
+        shown = await describe(running, BROKER, name or "1", "message.max.bytes")
+        assert shown["message.max.bytes"].value == (value or ("200" if name == "1" else "1048588"))
+
+
 @simulated
 async def test_settings_of_brokers_that_the_metadata_has_act_and_are_shown(
     simulation: Simulation, caplog: pytest.LogCaptureFixture
