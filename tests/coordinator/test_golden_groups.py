@@ -87,7 +87,7 @@ def stage() -> Stage:
     return stage
 
 
-def event_of(request: Request, version: int, member: str) -> Event:
+def event_of(request: Request, member: str) -> Event:
     """As a handler makes it. The recorded member ids are another broker's."""
     own = getattr(request, "member_id", "")
     own = member if own.startswith("errors-") else own
@@ -115,7 +115,6 @@ def event_of(request: Request, version: int, member: str) -> Event:
                 request.group_instance_id,
                 request.protocol_type,
                 request.protocol_name,
-                requires_protocol=version >= 5,
             )
         case HeartbeatRequest():
             return Heartbeat("t", request.group_id, request.generation_id, own)
@@ -183,12 +182,11 @@ def answer(stage: Stage, event: Event) -> object:
 def test_answer(case: dict[str, Any], stage: Stage) -> None:  # Any: JSON.
     frame = bytes.fromhex(case["request_hex"])
     header, position = read_request_header(frame, 4)
-    version = header.request_api_version
-    request = decode(CLASSES[case["key"]], version, frame, position)
+    request = decode(CLASSES[case["key"]], header.request_api_version, frame, position)
     (member,) = (m.member_id for m in stage.describe("busy").members)
     stage.replies.clear()
     expected = {error["code"] for error in case["errors"]}
-    reply = answer(stage, event_of(request, version, member))
+    reply = answer(stage, event_of(request, member))
     assert codes(reply) == expected
     if isinstance(reply, Joined):
         said = case["decoded"]["member_id"]

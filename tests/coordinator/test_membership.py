@@ -74,16 +74,6 @@ def test_protocols_are_checked_where_they_are_given(
     assert stage.sync(sync).code is code
 
 
-@pytest.mark.parametrize(("type", "protocol"), [(None, "range"), ("consumer", None)])
-def test_from_version_5_protocols_must_be_given(type: str | None, protocol: str | None) -> None:
-    stage = Stage()
-    (a,) = stage.stable("a")
-    sync = stage.sync_event(a, 1, type=type, protocol=protocol)._replace(requires_protocol=True)
-    assert stage.sync(sync).code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    full = sync._replace(token="full", protocol_type="consumer", protocol="range")
-    assert stage.sync(full).code is ErrorCode.NONE
-
-
 def test_members_are_told_what_they_missed() -> None:
     stage = Stage()
     a, _ = stage.stable("a", "b")

@@ -76,8 +76,6 @@ class SyncGroup(NamedTuple):
     protocol: str | None = None
     assignments: tuple[MemberAssignment, ...] = ()
     """The leader's alone count."""
-    requires_protocol: bool = False
-    """Protocol and its type must be there (from version 5)."""
 
 
 class Heartbeat(NamedTuple):

@@ -55,8 +55,6 @@ def sync(draft: Draft, group: ClassicGroup | None, event: SyncGroup) -> None:
 
 
 def _check_sync(group: ClassicGroup | None, event: SyncGroup) -> ErrorCode:
-    if event.requires_protocol and None in (event.protocol_type, event.protocol):
-        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if not event.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if group is None:
