@@ -96,9 +96,12 @@ def format_partition_metadata(topic_id: Uuid) -> bytes:
 
 
 def read_topic_id(files: Files, folder: str) -> Uuid | None:
-    """A partition's topic id; None without the file, `CorruptRecordError` if damaged."""
+    """A partition's topic id; None without the file, `CorruptRecordError` if damaged.
+
+    An empty file is none: its name may reach the disk before its bytes, which nobody waited for.
+    """
     data = read_file(files, f"{folder}/{PARTITION_METADATA}")
-    if data is None:
+    if not data:
         return None
     try:
         pairs = dict(line.split(": ", 1) for line in data.decode().splitlines())

@@ -203,8 +203,11 @@ class MetadataLog:
 
     def close(self) -> None:
         """Sync, and let go of the files."""
-        self._log.sync()
-        self._log.close()
+        try:
+            self._log.sync()
+            self._log.close()
+        finally:
+            self._log.release_files()
 
     # Writing.
 

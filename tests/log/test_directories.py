@@ -346,7 +346,7 @@ def test_a_damaged_checkpoint_is_told_and_counts_as_empty(
     assert line.startswith(f"/data/logs/{name} is damaged, and counts as empty: ")
 
 
-@pytest.mark.parametrize("left", [b"", b"version: 0\n", b"junk", b"version: 0\ntopic_id: %"])
+@pytest.mark.parametrize("left", [b"\0", b"version: 0\n", b"junk", b"version: 0\ntopic_id: %"])
 def test_a_damaged_partition_metadata_is_one_partitions_trouble(
     files: MemoryFiles, left: bytes
 ) -> None:
@@ -359,6 +359,19 @@ def test_a_damaged_partition_metadata_is_one_partitions_trouble(
     with pytest.raises(CorruptRecordError, match=r"orders-3/partition\.metadata is damaged"):
         open_orders(again)
     assert again.logs == {}
+
+
+def test_a_partition_metadata_whose_bytes_a_loss_of_power_took_is_written_again(
+    files: MemoryFiles,
+) -> None:
+    directory = open_directory(files)
+    open_orders(directory)
+    directory.abandon()
+    files.replace("orders-3/partition.metadata", b"")
+    again = open_directory(files)
+    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", None)]
+    assert open_orders(again).topic_id == TOPIC_ID
+    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", TOPIC_ID)]
 
 
 def test_setting_partitions_aside_writes_nothing_and_waits_for_no_disk(
