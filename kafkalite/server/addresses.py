@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalite.config.listeners import WILDCARDS, ListenerAddress
-from kafkalite.metadata.image import Endpoint, MetadataImage, PartitionImage
+from kafkalite.metadata.image import BrokerImage, Endpoint, MetadataImage, PartitionImage
 from kafkalite.ports.network import Address
 from kafkalite.ports.process import host_name
 from kafkalite.server.request import RequestContext
@@ -39,7 +39,7 @@ def nodes(ctx: RequestContext) -> list[Node]:
     """All brokers that are not fenced and have the listener that the client came in by, by id."""
     services = ctx.services
     session = ctx.connection.session
-    found = []
+    found: list[Node] = []
     for broker in services.image.active_brokers():
         if broker.id == services.broker_id:
             if session.advertised is not None:
@@ -48,12 +48,28 @@ def nodes(ctx: RequestContext) -> list[Node]:
                 port = session.advertised.port or local.port
                 found.append(Node(broker.id, host, port, broker.rack))
         else:
-            found += [
-                Node(broker.id, endpoint.host, endpoint.port, broker.rack)
-                for endpoint in broker.endpoints
-                if endpoint.name == session.listener
-            ]
+            found += _as_registered(broker, session.listener)
     return found
+
+
+def fenced_nodes(ctx: RequestContext) -> list[Node]:
+    """The brokers that are fenced, by id, as they registered last: nobody reaches them now."""
+    listener = ctx.connection.session.listener
+    return [
+        node
+        for _, broker in sorted(ctx.services.image.brokers.items())
+        if broker.fenced
+        for node in _as_registered(broker, listener)
+    ]
+
+
+def _as_registered(broker: BrokerImage, listener: str) -> list[Node]:
+    """At the listener of that name; none when it has no such."""
+    return [
+        Node(broker.id, endpoint.host, endpoint.port, broker.rack)
+        for endpoint in broker.endpoints
+        if endpoint.name == listener
+    ]
 
 
 def registered_endpoint(bound: Address, advertised: ListenerAddress) -> Endpoint:

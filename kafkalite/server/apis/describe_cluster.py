@@ -16,7 +16,7 @@ from kafkalite.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from kafkalite.server.addresses import Node, nodes
+from kafkalite.server.addresses import fenced_nodes, nodes
 from kafkalite.server.apis.api import Api
 from kafkalite.server.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED
 from kafkalite.server.request import RequestContext
@@ -49,7 +49,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
     services = ctx.services
     told = [(node, False) for node in nodes(ctx)]
     if request.include_fenced_brokers:
-        told += [(node, True) for node in _fenced(ctx)]
+        told += [(node, True) for node in fenced_nodes(ctx)]
     return DescribeClusterResponse(
         cluster_id=services.cluster_id,
         controller_id=services.image.controller_id,
@@ -74,13 +74,3 @@ def refuse(
 ) -> DescribeClusterResponse:
     """The code, and no brokers."""
     return DescribeClusterResponse(error_code=code, error_message=message or None)
-
-
-def _fenced(ctx: RequestContext) -> list[Node]:
-    """By id, as they registered last: nobody reaches them now."""
-    brokers = ctx.services.image.brokers
-    return [
-        Node(id, broker.endpoints[0].host, broker.endpoints[0].port, broker.rack)
-        for id, broker in sorted(brokers.items())
-        if broker.fenced and broker.endpoints
-    ]
