@@ -50,8 +50,19 @@ class Link(Protocol):
         all has left."""
         ...
 
+    @property
+    def progress(self) -> int:
+        """Grows whenever some of what waits for the peer has left."""
+        ...
+
     def pause(self) -> None:
         """Nothing is received until `resume`. The peer's end may be noticed only after that."""
+        ...
+
+    def watch_end(self, ended: Callable[[], None]) -> None:
+        """Call back once, in a later turn of the loop, when the peer has ended its side before the
+        pause is over, even behind bytes that are not received yet; on some systems only when there
+        are none. Nothing is received before `resume` all the same."""
         ...
 
     def resume(self) -> None:

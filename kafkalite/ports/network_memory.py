@@ -222,6 +222,8 @@ class MemoryLink(Link):
         self._last_arrival_ms = 0
         self._inbox: deque[memoryview | _End] = deque()
         self._paused = False
+        self._ended: Callable[[], None] | None = None
+        self._progress = 0
         self._is_scheduled = False
         self._is_closed = False
 
@@ -234,6 +236,11 @@ class MemoryLink(Link):
     def peer(self) -> Address:
         """See `Link`."""
         return self._peer
+
+    @property
+    def progress(self) -> int:
+        """See `Link`."""
+        return self._progress
 
     def open(self) -> None:
         """Hand the link to its machine."""
@@ -299,6 +306,7 @@ class MemoryLink(Link):
             network.observe(f"{self._local} > {self._peer} {what}")
         if other is not None:
             other._inbox.extend(self._wire)
+            other._look_for_end()
             other._schedule()
         self._wire.clear()
 
@@ -318,7 +326,22 @@ class MemoryLink(Link):
     def resume(self) -> None:
         """See `Link`."""
         self._paused = False
+        self._ended = None
         self._schedule()
+
+    def watch_end(self, ended: Callable[[], None]) -> None:
+        """See `Link`."""
+        self._ended = ended
+        self._look_for_end()
+
+    def _look_for_end(self) -> None:
+        if self._ended is not None and self._inbox and isinstance(self._inbox[-1], _End):
+            asyncio.get_running_loop().call_soon(self._tell_end)
+
+    def _tell_end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None and not self._is_closed:
+            ended()
 
     def _schedule(self) -> None:
         if self._inbox and not self._is_scheduled and not self._is_held():
@@ -349,6 +372,7 @@ class MemoryLink(Link):
     def _taken(self, size: int) -> None:
         self._under_way -= size
         if self._unsent and not self._is_closed:
+            self._progress += 1
             self._pump()
             if not self._unsent:
                 asyncio.get_running_loop().call_soon(self._drained)

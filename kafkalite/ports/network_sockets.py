@@ -17,6 +17,7 @@ from typing import TypeGuard
 from kafkalite.log.open_files import descriptor_limit
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.network import Address, Connection, Dialing, Listener, NewConnection
+from kafkalite.ports.peer_ends import PeerEnds
 from kafkalite.ports.socket_link import SocketLink
 
 logger = logging.getLogger(__name__)
@@ -54,9 +55,10 @@ def _is_usual(address: tuple[object, ...]) -> TypeGuard[_SocketAddress]:
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What is set on each connected socket."""
+    """What each connected socket is given."""
 
     send_buffer_bytes: int
+    peer_ends: PeerEnds
 
 
 class SocketNetwork:
@@ -73,7 +75,7 @@ class SocketNetwork:
         `backlog` is `socket.listen.backlog.size`."""
         self._clock = clock
         self._backlog = backlog
-        self._options = _Options(send_buffer_bytes)
+        self._options = _Options(send_buffer_bytes, PeerEnds())
 
     def listen(self, host: str, port: int, new_connection: NewConnection) -> Listener:
         """See `Network`."""
@@ -306,7 +308,7 @@ def _open(
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if options.send_buffer_bytes >= 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-        link = SocketLink(loop, sock, connection)
+        link = SocketLink(loop, sock, connection, options.peer_ends)
     except OSError as error:
         # The peer is gone already.
         sock.close()

@@ -12,10 +12,12 @@ import asyncio
 import os
 import socket
 from collections import deque
+from collections.abc import Callable
 from itertools import islice
 
 from kafkalite.log.files import Buffer, FileSlice, Part
 from kafkalite.ports.network import Address, Connection
+from kafkalite.ports.peer_ends import PeerEnds
 
 TURN_BYTES = 1 << 20
 """The most that `sendfile` takes in a turn of the loop, so that the other connections have
@@ -44,11 +46,14 @@ class SocketLink:
     __slots__ = (
         "_closed",
         "_connection",
+        "_ended",
         "_fd",
         "_local",
         "_loop",
         "_paused",
         "_peer",
+        "_peer_ends",
+        "_progress",
         "_queue",
         "_reading",
         "_sent",
@@ -57,7 +62,11 @@ class SocketLink:
     )
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, connection: Connection
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        connection: Connection,
+        peer_ends: PeerEnds,
     ) -> None:
         self._loop = loop
         self._socket = sock
@@ -68,7 +77,11 @@ class SocketLink:
         self._queue: deque[Part] = deque()
         self._sent = 0
         """Bytes of the queue's first part that have left."""
+        self._progress = 0
         self._paused = False
+        self._peer_ends = peer_ends
+        self._ended: Callable[[], None] | None = None
+        """Of `watch_end`."""
         self._reading = False
         self._writing = False
         self._closed = False
@@ -82,6 +95,11 @@ class SocketLink:
     def peer(self) -> Address:
         """See `Link`."""
         return self._peer
+
+    @property
+    def progress(self) -> int:
+        """See `Link`."""
+        return self._progress
 
     def start(self) -> None:
         """Hand the link to the machine and read."""
@@ -98,7 +116,36 @@ class SocketLink:
     def resume(self) -> None:
         """See `Link`."""
         self._paused = False
+        if self._ended is not None:
+            self._ended = None
+            self._peer_ends.forget(self._fd)
         self._read_on()
+
+    def watch_end(self, ended: Callable[[], None]) -> None:
+        """See `Link`."""
+        self._ended = ended
+        if not self._reading and not self._closed:
+            # Something has come since the pause began.
+            self._look_for_end()
+
+    def _look_for_end(self) -> None:
+        try:
+            first = self._socket.recv(1, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            self._reading = True
+            self._loop.add_reader(self._fd, self._readable)
+        except OSError as error:
+            self._end(error)
+        else:
+            if first:
+                self._peer_ends.watch(self._loop, self._fd, self._tell_end)
+            else:
+                self._loop.call_soon(self._tell_end)
+
+    def _tell_end(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended is not None and not self._closed:
+            ended()
 
     def _read_on(self) -> None:
         if not (self._reading or self._is_held()):
@@ -109,6 +156,8 @@ class SocketLink:
         if self._paused or self._queue:
             self._reading = False
             self._loop.remove_reader(self._fd)
+            if self._ended is not None:
+                self._look_for_end()
             return
         if self._receive() and not self._is_held():
             self._receive()
@@ -171,7 +220,11 @@ class SocketLink:
             self._loop.add_writer(self._fd, self._writable)
 
     def _writable(self) -> None:
-        if not self._send_turn():
+        before = len(self._queue), self._sent
+        is_done = self._send_turn()
+        if (len(self._queue), self._sent) != before:
+            self._progress += 1
+        if not is_done:
             return
         self._writing = False
         self._loop.remove_writer(self._fd)
@@ -273,6 +326,7 @@ class SocketLink:
             self._loop.remove_reader(self._fd)
         if self._writing:
             self._loop.remove_writer(self._fd)
+        self._peer_ends.forget(self._fd)
         self._socket.close()
         _release(self._queue)
         self._queue.clear()

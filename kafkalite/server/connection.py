@@ -101,7 +101,8 @@ class ClientConnection(Generic[S]):
 
     __slots__ = (
         "_ahead_bytes", "_buffer", "_call_soon", "_checks_views", "_handle", "_held", "_in_turn",
-        "_link", "_on_closed", "_out", "_pool", "_slots", "_was_active", "session",
+        "_link", "_on_closed", "_out", "_pool", "_seen_progress", "_slots", "_was_active",
+        "session",
     )  # fmt: skip
 
     def __init__(
@@ -133,6 +134,7 @@ class ClientConnection(Generic[S]):
         self._held = 0
         self._in_turn = False
         self._was_active = True
+        self._seen_progress = 0
 
     @property
     def link(self) -> Link:
@@ -151,9 +153,12 @@ class ClientConnection(Generic[S]):
         return self.link.local
 
     def take_activity(self) -> bool:
-        """Whether the client was served since the last call, or waits to be."""
-        active = self._was_active or bool(self._slots)
+        """Whether the client was served since the last call, or waits to be; whoever takes an
+        answer slowly is served."""
+        progress = 0 if self._link is None else self._link.progress
+        active = self._was_active or bool(self._slots) or progress != self._seen_progress
         self._was_active = False
+        self._seen_progress = progress
         return active
 
     # What the network calls.
@@ -293,9 +298,17 @@ class ClientConnection(Generic[S]):
             slot._completed = self._completed
         if self._is_far_ahead():
             self._hold(_AHEAD)
+            self.link.watch_end(self._peer_ended)
 
     def _is_far_ahead(self) -> bool:
         return len(self._slots) >= REQUESTS_AHEAD or self._ahead_bytes >= BYTES_AHEAD
+
+    def _peer_ended(self) -> None:
+        """Nobody waits for the answers any more; what came behind their requests is still carried
+        out."""
+        if self._held & _AHEAD and not self._held & _CLOSING:
+            self._abandon()
+            self._let_go(_AHEAD)
 
     def _wait_for_room(self) -> None:
         self._hold(_ROOM)

@@ -19,6 +19,7 @@ from kafkalite.ports import network_sockets, socket_link
 from kafkalite.ports.entropy import RealEntropy
 from kafkalite.ports.network import Address, Link
 from kafkalite.ports.network_sockets import SocketNetwork
+from kafkalite.ports.peer_ends import PeerEnds
 from kafkalite.testing.clock import SteerableClock
 
 Body = Callable[[SocketNetwork, SteerableClock], Coroutine[Any, Any, None]]
@@ -212,7 +213,7 @@ async def _noting_link() -> tuple[socket.socket, NotingSocket, socket_link.Socke
         client = socket.create_connection(listening.getsockname())
         noting = NotingSocket(listening.accept()[0])
     machine = Machine()
-    link = socket_link.SocketLink(asyncio.get_running_loop(), noting, machine)
+    link = socket_link.SocketLink(asyncio.get_running_loop(), noting, machine, PeerEnds())
     link.start()
     return client, noting, link
 

@@ -25,6 +25,8 @@ class FakeLink:
         self.paused = False
         self.is_closed = False
         self.takes = True
+        self.progress = 0
+        self.watched_end: Callable[[], None] | None = None
 
     def write(self, parts: list[Part]) -> bool:
         if self.is_closed:
@@ -44,6 +46,9 @@ class FakeLink:
 
     def resume(self) -> None:
         self.paused = False
+
+    def watch_end(self, ended: Callable[[], None]) -> None:
+        self.watched_end = ended
 
     def close(self) -> None:
         self.is_closed = True

@@ -284,6 +284,36 @@ def test_what_was_received_is_handled_once_the_way_is_free() -> None:
     assert len(world.link.writes) == 2
 
 
+def test_the_end_of_a_client_far_ahead_is_acted_upon_at_once() -> None:
+    abandoned: list[bytes] = []
+    world = World(
+        lambda body: Pending(lambda: abandoned.append(body)) if body != b"write" else None
+    )
+    parked = [b"%d" % number for number in range(REQUESTS_AHEAD)]
+    world.receive(b"".join(map(frame, [*parked, b"write", b"late"])))
+    assert world.requests == parked
+    ended = world.link.watched_end
+    assert ended is not None
+    ended()
+    assert abandoned == parked
+    # What it asked for is done, and its end is read.
+    world.next_turn()
+    assert world.requests == [*parked, b"write", b"late"]
+    assert world.reads()
+    ended()
+    assert abandoned == parked
+
+
+def test_who_takes_an_answer_slowly_is_active() -> None:
+    world = World()
+    world.link.takes = False
+    world.receive(frame(b"a"))
+    activity = [world.connection.take_activity() for _ in range(2)]
+    world.link.progress += 1
+    activity += [world.connection.take_activity() for _ in range(2)]
+    assert activity == [True, False, True, False]
+
+
 def test_the_end_abandons_what_is_pending() -> None:
     gone: list[str] = []
     first = Pending(lambda: gone.append("first"))
