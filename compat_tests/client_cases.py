@@ -41,6 +41,18 @@ class Client(Protocol):
         """Names of the topics that the broker has."""
         ...
 
+    def groups(self) -> set[str]:
+        """Ids of the groups that there are."""
+        ...
+
+    def members_of(self, group: str) -> int:
+        """How many members the group has."""
+        ...
+
+    def delete_group(self, group: str) -> None:
+        """Returns when the broker answered; raises on any error."""
+        ...
+
     def produce(
         self,
         topic: str,

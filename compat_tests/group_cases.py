@@ -113,6 +113,8 @@ class GroupCases:
     """A client's test class inherits these, names its `Member`, and has a fixture `client`."""
 
     member: type[Member]
+    deletes_groups = True
+    """Whether the library can."""
     rides_out_restarts = True
     """Whether members are left alone while their broker is started again."""
 
@@ -217,6 +219,27 @@ class GroupCases:
         got = poll_until(lambda got: sum(each.place.topic == other for each in got) == 10, member)
         assert {each.place for each in got if each.place.topic == other} == places(other, 2)
         assert member.assignment() == places(topic, 1) | places(other, 2)
+
+    def test_groups_are_listed_described_and_deleted(
+        self, client: Client, topic: str, group: str, join: Callable[..., Member]
+    ) -> None:
+        client.create_topic(topic)
+        fill(client, topic, 1, 5)
+        member = join(group, topic)
+        poll_until(lambda got: len(got) == 5, member)
+        assert group in client.groups()
+        assert client.members_of(group) == 1
+        member.commit({Place(topic, 0): 5})
+        if self.deletes_groups:
+            with pytest.raises(Exception, match=r"(?i)non.?empty|not empty"):
+                client.delete_group(group)
+        member.leave()
+        assert client.members_of(group) == 0
+        if self.deletes_groups:
+            client.delete_group(group)
+            assert group not in client.groups()
+            again = join(group, topic)
+            poll_until(lambda got: len(got) == 5, again)
 
     @pytest.mark.needs_process
     @pytest.mark.parametrize("ends", ["stop", "kill"])

@@ -48,6 +48,33 @@ class AiokafkaClient:
 
         asyncio.run(run())
 
+    def groups(self) -> set[str]:
+        async def run() -> set[str]:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap)
+            await admin.start()
+            try:
+                return {group for group, _ in await admin.list_consumer_groups()}
+            finally:
+                await admin.close()
+
+        return asyncio.run(run())
+
+    def members_of(self, group: str) -> int:
+        async def run() -> int:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self._bootstrap)
+            await admin.start()
+            try:
+                (answer,) = await admin.describe_consumer_groups([group])
+                (described,) = answer.groups
+                return len(described[-2 if len(described) > 6 else -1])
+            finally:
+                await admin.close()
+
+        return asyncio.run(run())
+
+    def delete_group(self, group: str) -> None:
+        raise NotImplementedError("aiokafka cannot")
+
     def topics(self) -> set[str]:
         async def run() -> set[str]:
             async with self._consumer() as consumer:

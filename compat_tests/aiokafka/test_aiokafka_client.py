@@ -18,6 +18,7 @@ class TestAiokafka(ClientCases):
 
 class TestAiokafkaGroups(GroupCases):
     member = AiokafkaMember
+    deletes_groups = False
 
     @pytest.fixture
     def client(self, bootstrap: str) -> AiokafkaClient:

@@ -41,6 +41,20 @@ class ConfluentClient:
         admin = AdminClient(self._common)
         admin.delete_topics([topic])[topic].result(WAIT_S)
 
+    def groups(self) -> set[str]:
+        admin = AdminClient(self._common)
+        listed = admin.list_consumer_groups().result(WAIT_S)
+        assert not listed.errors, listed.errors
+        return {group.group_id for group in listed.valid}
+
+    def members_of(self, group: str) -> int:
+        admin = AdminClient(self._common)
+        return len(admin.describe_consumer_groups([group])[group].result(WAIT_S).members)
+
+    def delete_group(self, group: str) -> None:
+        admin = AdminClient(self._common)
+        admin.delete_consumer_groups([group])[group].result(WAIT_S)
+
     def topics(self) -> set[str]:
         return set(AdminClient(self._common).list_topics(timeout=WAIT_S).topics)
 
@@ -84,8 +98,8 @@ class ConfluentClient:
         self, topic: str, count: int, *, at_end: Callable[[], None] | None = None
     ) -> list[Received]:
         consumer = self._consumer(LONG_POLL_MS if at_end else 500)
-        # An offset by number: librdkafka asks for BEGINNING anew every 500 ms or never while it knows
-        # no leader yet, on any broker.
+        # An offset by number: librdkafka asks for BEGINNING anew every 500 ms or never while it
+        # knows no leader yet, on any broker.
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S)
         consumer.assign([TopicPartition(topic, 0, high if at_end else low)])
         if at_end:

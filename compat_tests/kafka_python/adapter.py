@@ -29,6 +29,20 @@ class KafkaPythonClient:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
             admin.delete_topics([topic])
 
+    def groups(self) -> set[str]:
+        with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
+            return {group["group_id"] for group in admin.list_groups()}
+
+    def members_of(self, group: str) -> int:
+        with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
+            return len(admin.describe_groups([group])[group]["members"])
+
+    def delete_group(self, group: str) -> None:
+        with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
+            (result,) = admin.delete_groups([group]).values()
+        if result != "OK":
+            raise RuntimeError(result)
+
     def topics(self) -> set[str]:
         with closing(self._consumer()) as consumer:
             return set(consumer.topics())

@@ -176,12 +176,14 @@ class CoordinatorDriver:
     def _loaded(self, core: GroupCoordinator, end: Offset) -> None:
         partition = self.partition
         self._turn = None
+        if partition.leader is None:
+            return  # About to be closed.
         driver = CoreDriver[Event, Record](
             core,
             _PartitionJournal(partition, self._clock, self._settings.compression),
             self._clock,
             applied=end,
-            committed=partition.leading.high_watermark,
+            committed=partition.leader.high_watermark,
             on_sends=_no_sends,
             on_failed=self._failed,
             overload=ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -192,6 +192,7 @@ async def crashed(
     await broker.__aenter__()
     yield Running(simulation, broker, files)
     simulation.network.crash("broker")
+    broker._groups.stop()  # Its timers.
     broker._directory.abandon()
 
 

@@ -30,7 +30,7 @@ from tests.server.group_requests import (
     stable_member,
     sync_request,
 )
-from tests.server.running import Running, served, simulated, start
+from tests.server.running import Running, crashed, served, simulated, start
 
 
 def left(joined: JoinGroupResponse) -> LeaveGroupRequest:
@@ -277,3 +277,17 @@ async def test_heartbeats_at_every_version(running: Running) -> None:
     for version in range(HEARTBEAT + 1):
         seen = await client.ask(request, version, HeartbeatResponse)
         assert seen.error_code == ErrorCode.ILLEGAL_GENERATION
+
+
+@simulated
+async def test_members_are_known_after_a_crash(simulation: Simulation) -> None:
+    files = MemoryFiles()
+    async with crashed(simulation, files) as running:
+        await find(running)
+        joined = await stable_member(running)
+    async with start(simulation, files) as running:
+        assert await heartbeat(running, joined) == ErrorCode.NONE
+        await running.wait_ms(SESSION_MS - 1)
+        assert await heartbeat(running, joined) == ErrorCode.NONE
+        await running.wait_ms(SESSION_MS + 1)
+        assert await heartbeat(running, joined) == ErrorCode.UNKNOWN_MEMBER_ID
