@@ -8,7 +8,7 @@ Loading after a failover is `apply` over the log. See docs/decisions/0003-driver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -18,7 +18,6 @@ E = TypeVar("E")
 """The closed union of a core's events."""
 R = TypeVar("R")
 """The closed union of a core's records."""
-E_contra = TypeVar("E_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,3 @@ class Core(Protocol[E, R]):
     def apply(self, record: R) -> None:
         """Fold one appended record into the state. Never refuses, never looks at the time."""
         ...
-
-
-class Stepper(Protocol[E_contra]):
-    """A stepping core: changes its own memory and returns effects, nothing else."""
-
-    def step(self, event: E_contra, now: TimestampMs) -> object:
-        """The effects of `event`."""
-        ...
-
-
-Callback = Callable[[], None]

@@ -230,6 +230,10 @@ def code_for(error: BaseException) -> ErrorCode:
             return ErrorCode.CORRUPT_MESSAGE
         case ProtocolError():
             return ErrorCode.INVALID_REQUEST
+        case TimeoutError(errno=None):  # A clock's; a disk's has a number, and is the disk's.
+            return ErrorCode.REQUEST_TIMED_OUT
+        case ConnectionError():
+            return ErrorCode.NETWORK_EXCEPTION
         case OSError():
             return ErrorCode.KAFKA_STORAGE_ERROR
         case _:

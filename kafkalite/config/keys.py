@@ -89,10 +89,6 @@ class ConfigKey(NamedTuple):
             case _:
                 return self._allowed(trimmed)
 
-    def parse_default(self) -> Value | None:
-        """The value of the default; None when there is none."""
-        return None if self.default is None else self.parse(self.default)
-
     @property
     def is_sensitive(self) -> bool:
         """Whether its value is shown to nobody."""

@@ -8,9 +8,9 @@ Nothing here waits. Answers come by callback, on the event loop; an implementati
 before the call returns, so callers must be ready for that. What happens in the cluster comes as
 `StoreEvent`s.
 
-Two homes: `stores/memory.py` (N brokers of one event loop, persisted as Kafka's
-`__cluster_metadata` log) and `stores/zookeeper.py` (Kafka's own znodes). Both pass
-`tests/metadata/test_store.py`. See docs/decisions/0007-metadata-store.md.
+Its home is `stores/memory.py`: N brokers of one event loop, persisted as Kafka's
+`__cluster_metadata` log. Any home passes `tests/metadata/test_store.py`. See
+docs/decisions/0007-metadata-store.md.
 """
 
 from __future__ import annotations

@@ -99,6 +99,7 @@ def compile_ahead(cls: type[Message], version: int) -> None:
     _compiled_encoder(cls, version)
 
 
+# Any: as in the two above.
 def _encode(message: Message, version: int, pieces: list[Any], marks: list[int]) -> None:
     cls = type(message)
     encoder = _encoders.get((cls, version)) or _compiled_encoder(cls, version)

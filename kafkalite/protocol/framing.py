@@ -2,8 +2,8 @@
 
     length (int32) | header | body
 
-`frame_end` parses in place, for a connection that owns its receive buffer; `FrameSplitter` is for
-whoever has only chunks. Both refuse a length before anything is allocated for it
+`FrameSplitter` is for whoever gets chunks, such as a client; a broker's connections parse in place
+(`server/receive_buffer.py`). Both refuse a length before anything is allocated for it
 (`NetworkReceive.java`; the limit is `socket.request.max.bytes`).
 """
 

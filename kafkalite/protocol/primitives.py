@@ -97,7 +97,7 @@ _runs: dict[str, tuple[Callable[..., Any], ...]] = {}  # Any: whatever the forma
 _SHORT_RUN: Final = 17
 
 
-def unpackers(format: str) -> tuple[Callable[..., Any], ...]:
+def unpackers(format: str) -> tuple[Callable[..., Any], ...]:  # Any: as `_runs`.
     """For each count below 17, what unpacks that many numbers of a `struct` format."""
     key = "<" + format  # read
     if key not in _runs:
@@ -107,7 +107,7 @@ def unpackers(format: str) -> tuple[Callable[..., Any], ...]:
     return _runs[key]
 
 
-def packers(format: str) -> tuple[Callable[..., Any], ...]:
+def packers(format: str) -> tuple[Callable[..., Any], ...]:  # Any: as `_runs`.
     """For each count below 17, what packs that many numbers of a `struct` format."""
     key = ">" + format  # write
     if key not in _runs:

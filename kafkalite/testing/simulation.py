@@ -44,6 +44,7 @@ class _NumberedTask(asyncio.Task[T]):
     """A task that hashes by its number. By default it would be its address in memory, so a set of
     tasks (as in a task group that cancels its members) would have another order in each process."""
 
+    # Any: what asyncio's own class takes, and passes on unseen.
     def __init__(self, number: int, coroutine: Coroutine[Any, Any, T], **options: Any) -> None:
         self._number = number
         super().__init__(coroutine, **options)
@@ -52,7 +53,7 @@ class _NumberedTask(asyncio.Task[T]):
         return self._number
 
 
-class _NumberedFuture(asyncio.Future[Any]):
+class _NumberedFuture(asyncio.Future[Any]):  # Any: a loop makes futures of all types.
     """See `_NumberedTask`."""
 
     def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -104,7 +105,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._numbers += 1
         return self._numbers
 
-    def create_future(self) -> asyncio.Future[Any]:
+    def create_future(self) -> asyncio.Future[Any]:  # Any: as asyncio's own.
         """See `asyncio`."""
         return _NumberedFuture(self.next_number(), self)
 
@@ -208,6 +209,6 @@ def _wind_up(loop: VirtualLoop) -> None:
         loop.close()
 
 
-async def _ended(tasks: list[asyncio.Task[Any]]) -> None:
+async def _ended(tasks: list[asyncio.Task[Any]]) -> None:  # Any: their results are not looked at.
     for task in tasks:
         await asyncio.wait([task])

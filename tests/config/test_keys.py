@@ -119,11 +119,6 @@ def test_small_doubles_too(value: str, shown: str) -> None:
     assert f"Invalid value {shown} for" in caught.value.message
 
 
-def test_default_is_parsed_if_there_is_one() -> None:
-    assert key(ConfigType.INT).parse_default() is None
-    assert TOPIC_KEYS["segment.bytes"].parse_default() == 1 << 30
-
-
 @pytest.mark.parametrize(
     ("type", "text", "shown"),
     [

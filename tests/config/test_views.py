@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
-from kafkalite.config.keys import ConfigType
+from kafkalite.config.keys import ConfigKey, ConfigType, Value
 from kafkalite.config.views import BrokerConfig, TopicConfig, validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
@@ -32,11 +32,15 @@ def a_value(name: str, type: ConfigType) -> str:
             return str(int(key.minimum or 0) + 4)
 
 
+def default_of(key: ConfigKey) -> Value | None:
+    return None if key.default is None else key.parse(key.default)
+
+
 @pytest.mark.parametrize("name", [n for n in TOPIC_KEYS if not n.startswith(NOT_IN_TOPIC_VIEW)])
 def test_each_topic_key_has_its_field(name: str) -> None:
     key, field = TOPIC_KEYS[name], name.replace(".", "_")
     if name != "message.timestamp.type":
-        assert getattr(TopicConfig(), field) == key.parse_default()
+        assert getattr(TopicConfig(), field) == default_of(key)
     text = a_value(name, key.type)
     config = TopicConfig.of({name: text}, BrokerConfig())
     assert getattr(config, field) != getattr(TopicConfig(), field)
@@ -54,7 +58,7 @@ def test_topic_view_has_no_other_fields() -> None:
 def test_each_broker_key_has_its_field(name: str) -> None:
     key, field = BROKER_KEYS[name], name.replace(".", "_")
     if name != "log.dirs":
-        assert getattr(BrokerConfig(), field) == key.parse_default()
+        assert getattr(BrokerConfig(), field) == default_of(key)
     text = a_value(name, key.type)
     config = BrokerConfig.of({name: text})
     assert getattr(config, field) == key.parse(text) != getattr(BrokerConfig(), field)

@@ -1,6 +1,7 @@
 """The contract of every metadata store. A home of the metadata is one more factory in `HOMES`.
 
-A store may answer within the call or later: `Home.settled` waits for what the test waits for.
+A store may answer within the call or later. `Home.settled` stands where a test needs an answer:
+these homes give it within the call, and it proves that; one that answers later waits there.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Home:
         self.store: MetadataStore = store
 
     def settled(self, condition: Callable[[], bool]) -> None:
-        """Return when it holds."""
+        """It holds. A home that answers later returns when it does."""
         assert condition()
 
     def expire(self, id: int) -> None:
