@@ -1,0 +1,103 @@
+"""Which partitions a broker coordinates groups on, as the metadata changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.coordinator.groups.classic.events import GroupsListed, ListGroups
+from kafkalite.coordinator.groups.partitioner import partition_for
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.server.group_coordinators import GroupCoordinators
+from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerId
+from tests.server.cluster_of_two import two_brokers
+from tests.server.group_requests import commit, find
+from tests.server.running import Running, served, simulated
+
+OFFSETS = "__consumer_offsets"
+
+
+def coordinators(running: Running) -> GroupCoordinators:
+    return running.broker._services.groups
+
+
+def led(running: Running) -> int:
+    """On how many partitions groups are coordinated here."""
+    replies: list[list[object]] = []
+    coordinators(running).ask_all(ListGroups(None), replies.append)
+    assert all(isinstance(reply, GroupsListed) for reply in replies[0])
+    return len(replies[0])
+
+
+@served(offsets_topic_num_partitions="7")
+async def test_the_partition_of_a_group_is_that_of_its_hash(running: Running) -> None:
+    for name in ("group", "polygenelubricants", "\N{GRINNING FACE}\N{ROCKET}"):
+        assert coordinators(running).partition_of(name) == partition_for(name, 7)
+    assert coordinators(running).partition_of("polygenelubricants") == 0
+
+
+@simulated
+async def test_a_topic_of_another_size_counts_as_it_is(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create(OFFSETS, [1], [1], [1])
+        assert coordinators(running).partition_of("group") == partition_for("group", 3)
+
+
+@served(offsets_topic_num_partitions="4")
+async def test_every_partition_led_here_has_a_coordinator(running: Running) -> None:
+    assert led(running) == 0
+    await find(running)
+    assert led(running) == 4
+    await running.delete(OFFSETS)
+    assert led(running) == 0
+
+
+@simulated
+async def test_partitions_come_and_go_with_their_leaders(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create(OFFSETS, [1, 2], [2, 1])
+        other.change(OFFSETS, 0, isr=[1])
+        assert led(running) == 1
+        other.change(OFFSETS, 1, isr=[1], leader=1)
+        assert led(running) == 2
+        other.change(OFFSETS, 0, isr=[1, 2], leader=2)
+        assert led(running) == 1
+
+
+@simulated
+async def test_a_new_leader_epoch_is_a_new_coordinator_and_a_new_isr_is_not(
+    simulation: Simulation,
+) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create(OFFSETS, [1, 2])
+        before = coordinators(running)._led[0]
+        other.change(OFFSETS, 0, isr=[1])
+        assert coordinators(running)._led[0] is before
+        other.change(OFFSETS, 0, leader=1)
+        assert coordinators(running)._led[0] is not before
+        assert led(running) == 1
+
+
+@simulated
+async def test_a_partition_that_cannot_be_opened_has_no_coordinator(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object, topic: str, index: int) -> None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    async with two_brokers(simulation) as (running, other):
+        other.create("topic", [1])
+        with monkeypatch.context() as patch:
+            patch.setattr(ReplicaManager, "find", fail)
+            other.create(OFFSETS, [1])
+        assert await commit(running, "topic", 5) == ErrorCode.NOT_COORDINATOR
+
+
+@simulated
+async def test_a_broker_that_stops_takes_up_nothing_more(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create(OFFSETS, [BrokerId(1)])
+        coordinators(running).stop()
+        other.change(OFFSETS, 0, leader=1)
+        assert led(running) == 0
