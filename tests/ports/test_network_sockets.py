@@ -19,7 +19,6 @@ from kafkalite.ports import network_sockets, socket_link
 from kafkalite.ports.entropy import RealEntropy
 from kafkalite.ports.network import Address, Link
 from kafkalite.ports.network_sockets import SocketNetwork
-from kafkalite.ports.peer_ends import PeerEnds
 from kafkalite.testing.clock import SteerableClock
 
 Body = Callable[[SocketNetwork, SteerableClock], Coroutine[Any, Any, None]]
@@ -190,84 +189,6 @@ def test_small_answers_do_not_wait_for_the_next_one() -> None:
     over_sockets(body)
 
 
-class NotingSocket(socket.socket):
-    """Notes the flags of what is sent."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        super().__init__(fileno=sock.detach())
-        self.setblocking(False)
-        self.flags: list[int] = []
-
-    def send(self, data: Any, flags: int = 0) -> int:  # Any: what a socket takes.
-        self.flags.append(flags)
-        return super().send(data, flags)
-
-    def sendmsg(self, buffers: Any, ancdata: Any = (), flags: int = 0) -> int:  # type: ignore[override]  # as is.
-        self.flags.append(flags)
-        return super().sendmsg(buffers, ancdata, flags)
-
-
-async def _noting_link() -> tuple[socket.socket, NotingSocket, socket_link.SocketLink]:
-    """The other end, and a link over a socket that notes."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        client = socket.create_connection(listening.getsockname())
-        noting = NotingSocket(listening.accept()[0])
-    machine = Machine()
-    link = socket_link.SocketLink(asyncio.get_running_loop(), noting, machine, PeerEnds())
-    link.start()
-    return client, noting, link
-
-
-def test_a_header_shares_its_packet_with_the_slice_behind_it(tmp_path: Path) -> None:
-    more = getattr(socket, "MSG_MORE", 0)  # Linux alone has it.
-
-    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
-        path = tmp_path / "slice"
-        path.write_bytes(b"records")
-        client, noting, link = await _noting_link()
-        cases: list[tuple[list[Part], list[int]]] = [
-            ([b"head", Slice(path)], [more]),
-            ([b"head", b"more", Slice(path)], [more]),
-            ([b"head", Slice(path), b"tail"], [more, 0]),
-            ([b"head", b"tail"], [0]),
-        ]
-        for parts, flags in cases:
-            assert link.write(parts)
-            assert noting.flags == flags
-            noting.flags.clear()
-        client.close()
-
-    over_sockets(body)
-
-
-def test_one_turn_takes_a_mebibyte_of_a_slice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However fast the peer: other connections have their turn."""
-    counts: list[int] = []
-
-    def sendfile(to: int, fd: int, offset: int, count: int) -> int:
-        counts.append(count)
-        return count
-
-    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
-        path = tmp_path / "slice"
-        path.write_bytes(bytes((5 << 20) // 2))
-        client, _, link = await _noting_link()
-        monkeypatch.setattr(socket_link, "_HAS_SENDFILE", True)
-        monkeypatch.setattr(os, "sendfile", sendfile, raising=False)
-        assert not link.write([Slice(path)])
-        assert counts == [1 << 20]
-        machine = made[-1]
-        while link._queue:
-            await _turn()
-        assert counts == [1 << 20, 1 << 20, 1 << 19]
-        assert machine.ends == []
-        client.close()
-
-    over_sockets(body)
-
-
 def test_at_most_64_are_accepted_in_a_turn() -> None:
     async def body(network: SocketNetwork, clock: SteerableClock) -> None:
         turn = 0
@@ -291,32 +212,6 @@ def test_at_most_64_are_accepted_in_a_turn() -> None:
         listener.close()
         for client in clients:
             client.close()
-
-    over_sockets(body)
-
-
-def test_a_full_small_receive_is_followed_by_a_second_one_in_the_same_turn() -> None:
-    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
-        client, machine = await _connected(network)
-        turns: list[int] = []
-        assert machine.link is not None
-        machine.link.pause()
-        client.sendall(bytes(1500))
-        machine.link.resume()
-        filled = machine.filled
-
-        def note(size: int) -> None:
-            filled(size)
-            if len(machine.pieces) == 1:
-                asyncio.get_running_loop().call_soon(lambda: turns.append(len(machine.pieces)))
-
-        machine.filled = note  # type: ignore[method-assign]  # watches one call of the machine.
-        await machine.until(lambda it: len(it.received) == 1500)
-        while not turns:
-            await _turn()
-        assert machine.pieces == [1024, 476]
-        assert turns == [2]
-        client.close()
 
     over_sockets(body)
 
