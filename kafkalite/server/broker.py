@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -24,7 +25,12 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.store import NO_BROKER_EPOCH, BrokerRegistration, MetadataStore
+from kafkalite.metadata.store import (
+    NO_BROKER_EPOCH,
+    BrokerRegistration,
+    MetadataSession,
+    MetadataStore,
+)
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
@@ -93,6 +99,7 @@ class Broker:
         self._tasks = asyncio.TaskGroup()
         self._listeners: list[ServerListener[Session]] = []
         self._owned_store: MetadataStore | None = None
+        self._session: MetadataSession | None = None
         self._on_failure = on_failure
         self.failure: InvariantError | None = None
         """What must hold and does not. The broker answers nothing from then on, and leaves its
@@ -133,7 +140,9 @@ class Broker:
                 ),
             )
             self._groups = GroupCoordinators(config, self._replicas, clock)
-            self._session = store.open_session(config.node_id, self._controller.on_store_event)
+            session = self._session = store.open_session(
+                config.node_id, self._controller.on_store_event
+            )
             self._services = Services(
                 broker_id=config.node_id,
                 cluster_id=store.cluster_id,
@@ -149,7 +158,7 @@ class Broker:
                 api_versions=_api_versions(),
             )
             self._listen()
-            self._join()
+            self._join(session)
             if self.failure is not None:
                 raise self.failure
         except BaseException:
@@ -168,26 +177,32 @@ class Broker:
         if self.failure is not None:
             self._groups.stop()
             self._controller.stop()
-            self._session.close()
             await self._abandon()
-            self._ports.workers.close()
             return
-        self._replicas.wake_all()
-        self._groups.stop()
-        until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
-        for listener in self._listeners:
-            await listener.stop(until_ms)
-        self._housekeeping.stop()
-        self._controller.stop()
+        # Last in, first out; each step is taken whatever the ones before it raise.
+        async with AsyncExitStack() as end:
+            end.callback(self._close_directory)
+            end.callback(self._ports.workers.close)
+            end.push_async_callback(self._tasks.__aexit__, None, None, None)
+            if self._owned_store is not None:
+                end.callback(self._owned_store.close)
+            if self._session is not None:
+                end.callback(self._session.close)
+            end.callback(self._controller.stop)
+            end.callback(self._housekeeping.stop)
+            self._replicas.wake_all()
+            self._groups.stop()
+            until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
+            for listener in self._listeners:
+                await listener.stop(until_ms)
+
+    def _close_directory(self) -> None:
+        """Put the clean stop on record."""
         me = self._services.image.brokers.get(self._config.node_id)
-        high_watermarks = self._replicas.high_watermarks()
-        self._session.close()
-        if self._owned_store is not None:
-            self._owned_store.close()
-        await self._tasks.__aexit__(None, None, None)
-        self._ports.workers.close()
-        epoch = NO_BROKER_EPOCH if me is None else me.epoch
-        self._directory.close(broker_epoch=epoch, high_watermarks=high_watermarks)
+        self._directory.close(
+            broker_epoch=NO_BROKER_EPOCH if me is None else me.epoch,
+            high_watermarks=self._replicas.high_watermarks(),
+        )
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -241,7 +256,7 @@ class Broker:
             listener.start(wanted.bound.host, wanted.bound.port)
             self._listeners.append(listener)
 
-    def _join(self) -> None:
+    def _join(self, session: MetadataSession) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
         endpoints = tuple(
             registered_endpoint(listener.address, wanted.advertised)
@@ -263,9 +278,9 @@ class Broker:
             except InvariantError as error:
                 self.fail(error)
 
-        self._session.watch(folded)
+        session.watch(folded)
         self._housekeeping.start()
-        self._session.register(
+        session.register(
             BrokerRegistration(
                 broker_id=self._config.node_id,
                 incarnation_id=self._ports.entropy.uuid(),
@@ -276,7 +291,7 @@ class Broker:
                 previous_broker_epoch=self._directory.broker_epoch,
             )
         )
-        self._controller.start(self._session)
+        self._controller.start(session)
 
     def _ask_producer_ids(self, on_block: OnBlock) -> None:
         """The next block, as `ProducerIds` wants it."""
@@ -295,14 +310,18 @@ class Broker:
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""
-        now_ms = self._ports.clock.now_ms()
-        for listener in self._listeners:
-            await listener.stop(now_ms)
-        self._housekeeping.stop()
-        if self._owned_store is not None:
-            self._owned_store.close()
-        self._directory.abandon()
-        await self._tasks.__aexit__(None, None, None)
+        async with AsyncExitStack() as end:
+            end.push_async_callback(self._tasks.__aexit__, None, None, None)
+            end.callback(self._ports.workers.close)
+            end.callback(self._directory.abandon)
+            if self._owned_store is not None:
+                end.callback(self._owned_store.close)
+            if self._session is not None:
+                end.callback(self._session.close)
+            end.callback(self._housekeeping.stop)
+            now_ms = self._ports.clock.now_ms()
+            for listener in self._listeners:
+                await listener.stop(now_ms)
 
 
 def _open_directory(config: BrokerConfig, ports: Ports, location: str) -> LogDirectory:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from struct import Struct, error
 from typing import Final, cast
 
-from kafkalite.errors import InvariantError, KafkaError, ProtocolError, code_for
+from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError, ProtocolError, code_for
 from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
@@ -94,6 +94,8 @@ class Dispatcher:
     ) -> Response | Parked | None:
         try:
             return cast("Response | Parked | None", module.handle(ctx, request))
+        except CorruptRecordError as damaged:  # Of what is stored: the frame itself is sound.
+            return _refusal(module, request, damaged)
         except ProtocolError:
             raise
         except InvariantError as broken:

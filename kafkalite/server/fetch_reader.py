@@ -6,7 +6,7 @@ does not know is set apart there: it ends no wait, and stands last in the answer
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.protocol.messages.fetch import (
     EpochEndOffset,
@@ -90,7 +90,7 @@ class FetchReader:
                 max_bytes=self._budget.limit(asked.partition_max_bytes),
                 first_batch_whole=self._budget.first_batch_whole,
             )
-        except (KafkaError, OSError) as error:
+        except (KafkaError, CorruptRecordError, OSError) as error:
             return self._refusal(topic, topic_id, asked.partition, code_for(error))
         self._budget.took(read.size_bytes)
         self.size_bytes += read.size_bytes

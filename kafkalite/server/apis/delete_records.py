@@ -17,7 +17,7 @@ Missing: followers are not waited for; they come with replication.
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.delete_records import (
@@ -80,7 +80,7 @@ def _delete(
         end = partition.leading.deletion_end(offset, partition.config.cleanup_policy)
         partition.log.delete_records(end)
         partition.log_start_moved()
-    except (KafkaError, OSError) as error:
+    except (KafkaError, CorruptRecordError, OSError) as error:
         return _refused(index, code_for(error))
     return DeleteRecordsPartitionResult(
         partition_index=index, low_watermark=partition.log.log_start_offset

@@ -15,7 +15,7 @@ UNKNOWN_SERVER_ERROR.
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.segment import TimestampOffset
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.list_offsets import (
@@ -101,7 +101,7 @@ def _one(
         if error:
             raise KafkaError(error)
         found = _find(partition, leader, asked.timestamp)
-    except (KafkaError, OSError) as error:
+    except (KafkaError, CorruptRecordError, OSError) as error:
         return _nothing(asked.partition_index, code_for(error))
     if found is None:
         return _nothing(asked.partition_index, ErrorCode.NONE)

@@ -11,7 +11,7 @@ newer than all that are known here, -1 and -1.
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError, code_for
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -75,7 +75,7 @@ def _one(ctx: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> Ep
             raise KafkaError(refusal)
         log = partition.log
         end = log.epochs.end_of(LeaderEpoch(asked.leader_epoch), log.end_offset)
-    except (KafkaError, OSError) as error:
+    except (KafkaError, CorruptRecordError, OSError) as error:
         return EpochEndOffset(partition=index, error_code=code_for(error))
     if asked.leader_epoch < NO_LEADER_EPOCH and log.epochs.starts:
         first = log.epochs.starts[0].start_offset
