@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.types import ZERO_UUID, TimestampMs
+from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.types import ZERO_UUID, LeaderEpoch, TimestampMs
 
 ROOT = Path(__file__).parent / "timestamp-lookups"
 NOTHING_FOUND = [-1, -1, None]
@@ -43,3 +46,29 @@ def test_answers_as_kafka_did(topic: str, interval: int) -> None:
     for asked, answer in answers["times"].items():
         found = log.offset_for_timestamp(TimestampMs(int(asked)))
         assert (NOTHING_FOUND if found is None else list(found)) == answer, asked
+
+
+def test_a_small_batch_that_holds_gigabytes_is_read_no_further_than_needed() -> None:
+    files = MemoryFiles()
+    files.make_folder("t-0")
+    limit = 1 << 20
+    log = PartitionLog.open(
+        files,
+        "t-0",
+        config=TopicConfig(max_decompressed_message_bytes=limit),
+        topic_id=ZERO_UUID,
+        now=TimestampMs(0),
+        clean=True,
+    )
+    records = [
+        Record(None, bytes(size), timestamp=TimestampMs(time))
+        for size, time in ((1, 5), (9 << 20, 9))
+    ]
+    batch = build_batch(
+        [*records, Record(None, None, timestamp=TimestampMs(20))], compression=Compression.ZSTD
+    )
+    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=TimestampMs(0))
+    found = [log.offset_for_timestamp(TimestampMs(time)) for time in (1, 6)]
+    assert [at and at.offset for at in found] == [0, 1]
+    with pytest.raises(CorruptRecordError, match=f"more than {limit} bytes"):
+        log.offset_for_timestamp(TimestampMs(10))
