@@ -213,3 +213,11 @@ def test_a_member_that_waits_for_us_has_not_fallen_silent() -> None:
     stage.feed(stage.join_event(b, RANGE))
     assert not stage.feed(SessionTimedOut(GROUP, b)).timers
     assert len(stage.describe().members) == 2
+
+
+def test_when_the_last_one_leaves_nobody_is_waited_for() -> None:
+    stage = Stage()
+    (a,) = stage.stable("a")
+    stage.leave(a)
+    assert (stage.state, stage.generation) == ("Empty", 2)
+    assert not {key for key in stage.timers if key != ("expiry",)}

@@ -35,7 +35,9 @@ from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
 
 
 def commit(draft: Draft, group: ClassicGroup | None, event: CommitOffsets) -> None:
-    """Keep the offsets. A commit shows, as a heartbeat does, that the member is alive."""
+    """Keep the offsets. A commit shows, as a heartbeat does, that the member is alive.
+
+    Kafka differs: a simple consumer's group comes to be even if none of its offsets is kept."""
     code = _check_commit(group, event)
     if code is not ErrorCode.NONE:
         raise KafkaError(code)
@@ -153,7 +155,8 @@ def delete_topics(draft: Draft, offsets: CommittedOffsets, topics: tuple[str, ..
 
 
 def expire(draft: Draft, group: ClassicGroup, offsets: CommittedOffsets) -> bool:
-    """Forget offsets that nobody has needed for the retention time. Whether none is left."""
+    """Forget offsets that nobody has needed for the retention time. Whether none is left, nor comes
+    with an open transaction (Kafka differs: of those it knows where there are others)."""
     committed = offsets.of_group(group.group_id)
     if committed and not _may_expire(group):
         return False

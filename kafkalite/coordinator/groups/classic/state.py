@@ -138,7 +138,10 @@ class ClassicGroup:
         self._supporters.update(_names(protocols))
 
     def replace_static(self, old: Member, new_member_id: str) -> Member:
-        """A static member is back under another id; it keeps its assignment and its place."""
+        """A static member is back under another id; it keeps its assignment and its place.
+
+        Kafka differs: it goes on waiting for the sync of the old id, which cannot come, and
+        rebalances when the time for it is over."""
         assert old.instance_id is not None, old
         new = Member(
             new_member_id,
