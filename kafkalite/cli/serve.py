@@ -81,6 +81,9 @@ def run(options: argparse.Namespace) -> int:
     except (CannotStartError, FailedError) as problem:
         print(f"kafkalite: {problem}", file=sys.stderr)
         return _FAILED
+    except OSError as problem:  # Of the stop: those of the start are explained.
+        print(f"kafkalite: no clean stop: {problem}", file=sys.stderr)
+        return _FAILED
     return 0
 
 

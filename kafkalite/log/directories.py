@@ -168,8 +168,9 @@ class LogDirectory:
         if is_new and files.exists(""):
             others = [name for name in files.list("") if name not in _OF_A_FIRST_START]
             if others:
+                some = min(others, key=lambda name: (name.startswith("."), name))
                 raise LogDirectoryError(
-                    f"the folder {location} is not empty ({others[0]}) and has no "
+                    f"the folder {location} is not empty ({some}) and has no "
                     f"{META_PROPERTIES}: only an empty folder can become a log folder"
                 )
         files.make_folder("")

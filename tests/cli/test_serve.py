@@ -145,6 +145,18 @@ def test_data_that_contradicts_itself_ends_it_with_one_line(tmp_path: Path) -> N
     assert not (tmp_path / "d" / CLEAN).exists()
 
 
+def test_a_stop_that_the_disk_refuses_ends_with_one_line(tmp_path: Path) -> None:
+    with serving("--data", "d", folder=tmp_path) as served:
+        (tmp_path / "d" / "recovery-point-offset-checkpoint.tmp").mkdir()
+        code, log = served.end(signal.SIGTERM)
+    assert code == 1
+    assert "Traceback" not in log
+    last = log.splitlines()[-1]
+    assert last.startswith("kafkalite: no clean stop: ")
+    assert last.endswith("; not written: checkpoints: 'd'")
+    assert not (tmp_path / "d" / CLEAN).exists()
+
+
 @simulated
 async def test_what_timers_find_broken_ends_it_too(simulation: Simulation) -> None:
     told: list[dict[str, object]] = []
