@@ -139,6 +139,9 @@ class LogLoader:
                 # Newer bytes may reach the disk before older ones, but a log has no holes.
                 cuts.append(Cut(lost.name, 0, lost.size, "what was before it is lost"))
                 lost.delete()
+            if following is not None:
+                # Or else another loss of power brings them back, beside what is appended meanwhile.
+                self.files.sync_folder(self.folder)
             del segments[index + 1 :]
             break
         return cuts

@@ -373,3 +373,21 @@ def test_a_log_that_ends_below_its_start_tells_what_went() -> None:
     (cut,) = open_log(files, log_start_offset=50).cuts
     assert cut.reason == "the log ends at offset 1, below its start at 50"
     assert cut.size_bytes == log.size_bytes
+
+
+def test_segments_that_a_recovery_dropped_do_not_come_back() -> None:
+    files = MemoryFiles(models_crashes=True)
+    log = open_log(files)
+    while len(log.segments) == 1:
+        append(log)
+    files.sync_folder("")
+    files.sync_folder(FOLDER)
+    first = f"{FOLDER}/{segment_name(0)}"
+    files.crash(lambda path, unsynced: 0 if path == first else unsynced)
+    large = TopicConfig()
+    log = open_log(files, config=large)
+    assert log.end_offset == 0
+    append(log, 20)
+    files.crash(lambda path, unsynced: unsynced)
+    log = open_log(files, config=large)
+    assert [segment.name for segment in log.segments] == [f"{FOLDER}/{segment_name(0)}"]
