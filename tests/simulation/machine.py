@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 
 from kafkalite.config.views import BrokerConfig
@@ -19,6 +20,10 @@ SETTINGS = {
     "offsets.topic.num.partitions": "3",
     "log.index.interval.bytes": "100",
 }
+
+
+GROWING = (".log", ".index", ".timeindex", ".snapshot")
+"""Files of which any part may be left."""
 
 
 class _Process:
@@ -148,14 +153,28 @@ class Machine:
         self._world.say("killed")
 
     def lose_power(self) -> None:
-        """What was not synced is gone, or some of it, or none."""
+        """What was not synced is gone, or some of it, or none: bytes and names, each on its own."""
         self.process.kill()
+        if self._dice.chance(0.5):
+            self._keep_names("")
         mood = self._dice.one_of(["nothing", "something", "everything"])
 
         def kept(path: str, unsynced: int) -> int:
             if mood == "something":
-                return self._dice.between(0, unsynced)
+                if path.endswith(GROWING):
+                    return self._dice.between(0, unsynced)
+                return unsynced * self._dice.between(0, 1)  # Less than a sector: all or nothing.
             return unsynced if mood == "everything" else 0
 
         self.disk.crash(kept)
         self._world.say(f"lost power: {mood} unsynced is left")
+
+    def _keep_names(self, folder: str) -> None:
+        """Let names of this folder and those below reach the disk, some of them without a byte of
+        what they name."""
+        if self._dice.chance(0.8):
+            self.disk.sync_folder(folder)
+        for name in self.disk.list(folder):
+            path = f"{folder}/{name}" if folder else name
+            with contextlib.suppress(NotADirectoryError):
+                self._keep_names(path)
