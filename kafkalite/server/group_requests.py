@@ -7,6 +7,7 @@ answered no more; as a member of its group it stays until its session ends.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -121,5 +122,15 @@ def _deadline(ctx: RequestContext, timeout_ms: int | None) -> TimestampMs:
 
 def client_host(ctx: RequestContext) -> str:
     """The client's address as Kafka shows it: `/127.0.0.1`."""
-    host = ctx.connection.peer.host
-    return "/" + host.removeprefix("::ffff:")
+    return "/" + shown_host(ctx.connection.peer.host)
+
+
+def shown_host(host: str) -> str:
+    """As Java writes addresses: those of IPv6 in eight groups, mapped ones as IPv4."""
+    host = host.removeprefix("::ffff:")
+    address, percent, scope = host.partition("%")
+    if ":" not in address:
+        return host
+    packed = socket.inet_pton(socket.AF_INET6, address)
+    groups = (int.from_bytes(packed[at : at + 2]) for at in range(0, len(packed), 2))
+    return ":".join(f"{group:x}" for group in groups) + percent + scope

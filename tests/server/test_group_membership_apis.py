@@ -14,6 +14,7 @@ from kafkalite.protocol.messages.leave_group import (
     MemberIdentity,
 )
 from kafkalite.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafkalite.server.group_requests import shown_host
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
@@ -291,3 +292,17 @@ async def test_members_are_known_after_a_crash(simulation: Simulation) -> None:
         assert await heartbeat(running, joined) == ErrorCode.NONE
         await running.wait_ms(SESSION_MS + 1)
         assert await heartbeat(running, joined) == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::ffff:10.0.0.5", "10.0.0.5"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("2001:db8::a0b:0:1", "2001:db8:0:0:0:a0b:0:1"),
+        ("fe80::1%eth0", "fe80:0:0:0:0:0:0:1%eth0"),
+    ],
+)
+def test_hosts_are_shown_as_java_does(host: str, shown: str) -> None:
+    assert shown_host(host) == shown
