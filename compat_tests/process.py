@@ -25,8 +25,8 @@ class KafkaliteProcess:
     def start(
         cls, data: Path, *, port: int = 0, settings: Mapping[str, str] | None = None
     ) -> KafkaliteProcess:
-        """Port 0 takes a free one; `settings` are Kafka's keys. `AssertionError`, with what it wrote, when it ends before it is
-        ready."""
+        """Port 0 takes a free one; `settings` are Kafka's keys. `AssertionError`, with what it
+        wrote, when it ends before it is ready."""
         sets = [f"--set={key}={value}" for key, value in (settings or {}).items()]
         errors = data.with_name(f"{data.name}.stderr")
         with errors.open("a") as sink:
