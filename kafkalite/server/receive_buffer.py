@@ -23,6 +23,7 @@ in STALL_MS.
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Callable
 from struct import Struct
 
@@ -88,7 +89,7 @@ class BufferPool:
             buffer = memoryview(bytearray(capacity))
         else:
             # Takes memory only as it fills, and all of it goes back to the system at its end.
-            buffer = memoryview(mmap.mmap(-1, capacity))
+            buffer = memoryview(_map(capacity))
         self.lent_bytes += capacity
         if is_beyond:
             self._beyond = buffer
@@ -143,6 +144,12 @@ class BufferPool:
         self._received_before = {}
         if self._waiters and self._stall_timer is None:
             self._watch(clock)
+
+
+def _map(size: int) -> mmap.mmap:
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class ReceiveBuffer:
