@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import errno
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ _WRONG_USE = 2
 _PLACES = {"log.dir": "--data", "log.dirs": "--data"}
 """Settings that an option makes."""
 _MAX_PORT = 65535
+_STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if os.name == "posix" else [])]
 
 
 class CannotStartError(Exception):
@@ -59,7 +61,11 @@ def add_parser(commands: Any) -> None:  # `Any`: argparse keeps the class of sub
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--data", metavar="DIR", default=_DEFAULT_DATA, help="log folder (default: ./%(default)s)"
+        "--data",
+        metavar="DIR",
+        type=_folder,
+        default=_DEFAULT_DATA,
+        help="log folder (default: ./%(default)s)",
     )
     where.add_argument("--ephemeral", action="store_true", help="keep all data in memory")
     parser.set_defaults(run=run)
@@ -218,10 +224,10 @@ def _ports(config: BrokerConfig) -> str:
 
 
 def _on_stop_signals() -> asyncio.Event:
-    """Set by Ctrl-C and SIGTERM."""
+    """Set by Ctrl-C, by SIGTERM, and when the terminal closes."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _STOP_SIGNALS:
         try:
             loop.add_signal_handler(number, stopped.set)
         except NotImplementedError:  # Windows has no such loop.
@@ -250,11 +256,20 @@ def _explained(options: argparse.Namespace, config: BrokerConfig) -> Iterator[No
                 f"{_ports(config)} in use; stop what listens there, or choose another with "
                 "--port (0 takes a free one)"
             ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        if error.filename is None:  # Of a socket; those of files name them.
             raise CannotStartError(
-                f"cannot use {options.data} ({error.strerror}); choose another folder with --data"
+                f"{error.strerror or error}; choose another address with --port or "
+                "--set listeners=..."
             ) from error
-        raise CannotStartError(str(error)) from error
+        raise CannotStartError(
+            f"cannot use {options.data} ({error.strerror}); choose another folder with --data"
+        ) from error
+
+
+def _folder(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the empty name is no folder")
+    return os.path.expanduser(text)
 
 
 def _port(text: str) -> int:

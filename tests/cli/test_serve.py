@@ -67,7 +67,7 @@ def test_it_listens_on_both_loopback_addresses_and_tells_each_client_its_own(
             talk(served.port, check, host)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_stops_it_cleanly_and_what_was_written_is_there_again(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -264,3 +264,25 @@ def test_a_damaged_metadata_log(tmp_path: Path) -> None:
     line = refusal("--port", "0", "--data", str(data))
     assert "damaged" in line
     assert "--data" in line
+
+
+def test_the_empty_name_is_no_folder() -> None:
+    refused = ran("serve", "--data", "")
+    assert refused.returncode == 2
+    assert "the empty name is no folder" in refused.stderr
+
+
+def test_an_address_that_cannot_be_had_is_told_with_a_remedy() -> None:
+    refused = ran("serve", "--ephemeral", "--set", "listeners=PLAINTEXT://192.0.2.1:0")
+    assert refused.returncode == 1
+    (line,) = refused.stderr.splitlines()
+    assert "cannot listen on 192.0.2.1:0" in line
+    assert "--set listeners" in line
+
+
+def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with serving("--data", "~/there", folder=tmp_path) as served:
+        assert served.where == str(tmp_path / "home" / "there")
+        assert served.end(signal.SIGTERM)[0] == 0
+    assert (tmp_path / "home" / "there" / CLEAN).exists()
