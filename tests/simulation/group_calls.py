@@ -65,7 +65,11 @@ _AGAIN = {
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 }
-_LOST_PLACE = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}
+_LOST_PLACE = {
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.FENCED_INSTANCE_ID,
+}
 
 
 class RebalanceError(Exception):
@@ -79,9 +83,13 @@ class LostPlaceError(Exception):
 class GroupCalls:
     """One member's conversation with its coordinator."""
 
-    def __init__(self, world: World, name: str, group: str) -> None:
+    def __init__(
+        self, world: World, name: str, group: str, *, instance_id: str | None = None
+    ) -> None:
+        """With an `instance_id` it is a static member (KIP-345)."""
         self._world = world
         self._name = name
+        self._instance_id = instance_id
         self._talker = Talker(world, name)
         self._member_id = ""
         self._generation = NO_GENERATION
@@ -102,6 +110,7 @@ class GroupCalls:
                 session_timeout_ms=SESSION_TIMEOUT_MS,
                 rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
                 member_id=self._member_id,
+                group_instance_id=self._instance_id,
                 protocol_type="consumer",
                 protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
             )
@@ -114,7 +123,7 @@ class GroupCalls:
                 return answer
             if answer is not None and code is ErrorCode.MEMBER_ID_REQUIRED:
                 self._member_id = answer.member_id
-            elif code is ErrorCode.UNKNOWN_MEMBER_ID:
+            elif code in _LOST_PLACE:
                 self.forget_membership()
             else:
                 await self._again_or_fail(code, "JoinGroup")
@@ -127,6 +136,7 @@ class GroupCalls:
             group_id=self.group,
             generation_id=self._generation,
             member_id=self._member_id,
+            group_instance_id=self._instance_id,
             protocol_type="consumer",
             protocol_name=joined.protocol_name,
             assignments=[
@@ -151,7 +161,10 @@ class GroupCalls:
     async def heartbeat(self) -> None:
         """Say that this member lives. `RebalanceError`, `LostPlaceError`."""
         request = HeartbeatRequest(
-            group_id=self.group, generation_id=self._generation, member_id=self._member_id
+            group_id=self.group,
+            generation_id=self._generation,
+            member_id=self._member_id,
+            group_instance_id=self._instance_id,
         )
         token = self._asks()
         answer = await self._ask(request, HEARTBEAT, HeartbeatResponse)
@@ -163,7 +176,10 @@ class GroupCalls:
     async def leave(self) -> None:
         """Whatever the answer: a member that leaves does not come back."""
         request = LeaveGroupRequest(
-            group_id=self.group, members=[MemberIdentity(member_id=self._member_id)]
+            group_id=self.group,
+            members=[
+                MemberIdentity(member_id=self._member_id, group_instance_id=self._instance_id)
+            ],
         )
         if self._member_id:
             await self._ask(request, LEAVE, LeaveGroupResponse)
@@ -186,6 +202,7 @@ class GroupCalls:
             group_id=self.group,
             generation_id_or_member_epoch=self._generation,
             member_id=self._member_id,
+            group_instance_id=self._instance_id,
             topics=list(topics.values()),
         )
         asked = self._asks()

@@ -19,11 +19,21 @@ HEARTBEAT_MS = 1_500
 class Member:
     """One after the other, several consumers of that name."""
 
-    def __init__(self, world: World, name: str, group: str, topics: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        group: str,
+        topics: tuple[str, ...],
+        *,
+        is_static: bool = False,
+    ) -> None:
+        """A static one comes back to its old place, whoever it is by then."""
         self._world = world
+        self._instance_id = name if is_static else None
         self._dice = world.dice(name)
         self._topics = topics
-        self._calls = GroupCalls(world, name, group)
+        self._calls = GroupCalls(world, name, group, instance_id=self._instance_id)
         self._data = Talker(world, name)
         self._readers: dict[TopicPartition, Reader] = {}
         self._positions: dict[TopicPartition, int] = {}
@@ -66,9 +76,8 @@ class Member:
             if assignment is not None:
                 break
         share = _partitions_of(assignment)
-        self._world.tell(
-            MemberAssigned(self._calls.group, joined.generation_id, joined.member_id, share)
-        )
+        who = self._instance_id or joined.member_id
+        self._world.tell(MemberAssigned(self._calls.group, joined.generation_id, who, share))
         self._heard_of_ms = self._world.clock.now_ms()
         for partition in share:
             committed = await self._calls.committed(partition)

@@ -23,6 +23,8 @@ from tests.simulation.session_consumer import SessionConsumer
 from tests.simulation.world import World
 
 GROUPS = {"red": ("topic-0", "topic-1"), "blue": ("topic-0",)}
+STATIC = {"red": 0, "blue": 2}
+"""How many of a group's three members are static."""
 DURATION_MS = 30_000
 """Of the part with faults."""
 LIMIT_MS = 1_800_000
@@ -108,7 +110,7 @@ def _readers(world: World) -> list[Client]:
         Consumer(world, "reader-1", TopicPartition("topic-1", 0)),
         SessionConsumer(world, "session-0"),
         *(
-            Member(world, f"{group}-{number}", group, topics)
+            Member(world, f"{group}-{number}", group, topics, is_static=number < STATIC[group])
             for group, topics in GROUPS.items()
             for number in range(3)
         ),
