@@ -43,11 +43,13 @@ from kafkalite.types import TopicPartition, Uuid
 from tests.server.requests import MIB, fetch, list_offsets, raw
 from tests.simulation.world import BACKOFF_MS, Talker, World
 
-FETCH, LIST_OFFSETS, METADATA, CREATE_TOPICS = 12, 6, 12, 7
+FETCH, FETCH_BY_ID = 12, 18
+LIST_OFFSETS, METADATA, CREATE_TOPICS = 6, 12, 7
 DELETE_TOPICS, DELETE_RECORDS = 5, 2
 LATEST, EARLIEST = -1, -2
 AGAIN = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.OFFSET_NOT_AVAILABLE,
@@ -60,6 +62,7 @@ class Reader:
     def __init__(self, world: World, talker: Talker, partition: TopicPartition) -> None:
         self._world = world
         self._talker = talker
+        self._dice = world.dice(f"reader of {partition}")
         self.partition = partition
         self._era_seen = 0
 
@@ -69,8 +72,9 @@ class Reader:
         """What is there from `offset` on. None: nothing is known, ask again. `OffsetGoneError`
         where that is no wonder."""
         topic, index = self.partition.topic, self.partition.partition
+        by_id = self._dice.chance(0.5)
         request = fetch(
-            topic,
+            self._world.topic_ids[topic] if by_id else topic,
             {index: offset},
             max_wait_ms=max_wait_ms,
             min_bytes=min_bytes,
@@ -79,7 +83,7 @@ class Reader:
         token = self._world.token()
         era = self._world.era
         self._world.tell(PartitionAsked(token, self.partition))
-        answer = await self._talker.ask(request, FETCH, FetchResponse)
+        answer = await self._talker.ask(request, FETCH_BY_ID if by_id else FETCH, FetchResponse)
         if answer is None or self._world.era != era:
             return None
         data = answer.responses[0].partitions[0]

@@ -19,11 +19,12 @@ from kafkalite.types import NO_PRODUCER_ID, TopicPartition
 from tests.server.requests import batch, produce
 from tests.simulation.world import BACKOFF_MS, Talker, World
 
-PRODUCE, INIT_PRODUCER_ID = 9, 4
+PRODUCE, PRODUCE_BY_ID, INIT_PRODUCER_ID = 9, 13, 4
 MOST_IN_FLIGHT = 5
 """What an idempotent producer may have under way, since a broker knows the last five batches."""
 _AGAIN = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.KAFKA_STORAGE_ERROR,
     ErrorCode.REQUEST_TIMED_OUT,
@@ -149,14 +150,18 @@ class Producer:
                     producer_id=self._producer_id,
                     sequence=each.sequence if self._is_idempotent else -1,
                 )
+                by_id = self._dice.chance(0.5)
+                topic = self._partition.topic
                 request = produce(
-                    self._partition.topic,
+                    self._world.topic_ids[topic] if by_id else topic,
                     {self._partition.partition: records},
                     acks=self._acks,
                     timeout_ms=2_000,
                 )
                 each.era = self._world.era
-                each.answer = client.send(request, PRODUCE, ProduceResponse)
+                each.answer = client.send(
+                    request, PRODUCE_BY_ID if by_id else PRODUCE, ProduceResponse
+                )
         clock, was_calm = self._world.clock, self._world.is_ending
         while self._in_flight:
             waited = self._in_flight[0].answer

@@ -34,9 +34,10 @@ from kafkalite.testing.observations import (
     PowerLost,
     RecordsDeleted,
     TopicDeleted,
+    TopicSeen,
 )
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import TopicPartition
+from kafkalite.types import TopicPartition, Uuid
 
 R = TypeVar("R", bound=Response)
 T = TypeVar("T")
@@ -86,6 +87,8 @@ class World:
         """Of all clients but the inspector."""
         self.topics: dict[str, int] = {}
         """Name and number of partitions of those that there should be."""
+        self.topic_ids: dict[str, Uuid] = {}
+        """As last seen."""
         self.deleted: dict[TopicPartition, int] = {}
         """Below these offsets records may be deleted."""
         self.is_ending = False
@@ -117,6 +120,8 @@ class World:
         if isinstance(seen, PowerLost | TopicDeleted | DeletionSent | RecordsDeleted):
             self.era += 1
             self.power_losses += isinstance(seen, PowerLost)
+        if isinstance(seen, TopicSeen) and seen.topic_id is not None:
+            self.topic_ids[seen.topic] = seen.topic_id
         if isinstance(seen, DeletionSent):
             self.deleted[seen.partition] = max(seen.offset, self.deleted.get(seen.partition, 0))
         for checker in self.checkers:
