@@ -93,6 +93,7 @@ class Dispatcher:
         self, module: ApiModule, ctx: RequestContext, request: Request
     ) -> Response | Parked | None:
         try:
+            # An `ApiModule` is typed loosely, as each takes its own request class.
             return cast("Response | Parked | None", module.handle(ctx, request))
         except CorruptRecordError as damaged:  # Of what is stored: the frame itself is sound.
             return _refusal(module, request, damaged)
@@ -147,6 +148,7 @@ class Dispatcher:
             raise ProtocolError("a fault closes the connection")
         answer: Response | Parked | None
         if isinstance(fault, Refuse):
+            # As in `_handle`.
             answer = cast("Response | None", module.refuse(request, fault.code, ""))
         else:
             answer = self._handle(module, ctx, request)
@@ -219,6 +221,7 @@ def _refusal(module: ApiModule, request: Request, failure: Exception) -> Respons
     else:
         _log.error("%s failed", module.API.key.name, exc_info=failure)
         code, message = code_for(failure), ""
+    # As in `_handle`.
     return cast("Response | None", module.refuse(request, code, message))
 
 
