@@ -13,9 +13,11 @@ from kafkalite.log.files import File, Files, FileSlice, Part
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
 from kafkalite.log.open_files import OpenFiles
+from kafkalite.ports.entropy import SeededEntropy
+from kafkalite.testing.faults import ProcessFiles
 
 
-@pytest.fixture(params=["os", "os, few descriptors", "memory", "memory in small chunks"])
+@pytest.fixture(params=["os", "os, few descriptors", "memory", "memory in small chunks", "process"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
     made: Files
     match request.param:
@@ -25,6 +27,8 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
             made = OsFiles(str(tmp_path / "root"), limit=0)
         case "memory":
             made = MemoryFiles()
+        case "process":
+            made = ProcessFiles(MemoryFiles(), SeededEntropy(1), on_death=lambda: None)
         case _:
             made = MemoryFiles(chunk_bytes=4)
     made.make_folder("")
