@@ -13,7 +13,9 @@ import pytest
 
 from kafkalite.ports.clock import Clock, RealClock
 from kafkalite.testing.clock import SteerableClock, VirtualClock
-from kafkalite.testing.simulation import VirtualLoop
+from kafkalite.testing.faults import ProcessClock
+from kafkalite.testing.simulation import Simulation, VirtualLoop
+from kafkalite.testing.simulation import run as run_simulation
 from kafkalite.types import TimestampMs
 
 Pass = Callable[[int], Awaitable[None]]
@@ -74,11 +76,21 @@ def _run_virtual(body: Body) -> None:
         loop.close()
 
 
+def _run_process(body: Body) -> None:
+    async def main(simulation: Simulation) -> None:
+        clock = ProcessClock(simulation.clock)
+        clock.jump(-10_000)
+        await body(clock, lambda ms: clock.wait_until(clock.now_ms() + ms))
+
+    run_simulation(main, seed=1)
+
+
 KINDS = [
     Kind("real", _run_real),
     Kind("steerable", _run_steerable),
     Kind("flowing", _run_flowing),
     Kind("virtual", _run_virtual),
+    Kind("process", _run_process),
 ]
 if find_spec("uvloop"):
     KINDS.append(Kind("uvloop", _run_uvloop))
