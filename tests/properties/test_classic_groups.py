@@ -336,13 +336,20 @@ class ClassicGroupMachine(RuleBasedStateMachine):
     def hear_joined(self, client: Client, reply: Joined) -> None:
         client.leads = ()
         if reply.code is ErrorCode.NONE:
-            client.member_id, client.generation = reply.member_id, reply.generation
+            self.become(client, reply.member_id)
+            client.generation = reply.generation
             if not reply.skip_assignment:
                 client.leads = tuple(member.member_id for member in reply.members)
         elif reply.code is ErrorCode.MEMBER_ID_REQUIRED:
-            client.member_id = reply.member_id
+            self.become(client, reply.member_id)
         elif reply.code in GONE:
             client.member_id = NO_MEMBER_ID
+
+    def become(self, client: Client, member_id: str) -> None:
+        """What it asked under another id, or under none, is the wait of another member."""
+        if client.member_id != member_id:
+            client.waits_for.clear()
+        client.member_id = member_id
 
     def hear_assignment(self, client: Client, reply: Synced) -> None:
         name = client.member_id.partition("-")[0]

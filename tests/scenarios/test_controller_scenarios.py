@@ -1,18 +1,18 @@
 """Plays `tests/scenarios/controller/*.txt`.
 
-    start [LIVE...]             a term begins; these brokers are live
-    register ID [epoch=] [incarnation=] [rack=] [dirs=]
-    lose ID [epoch=]            its session is over
-    create NAME... [partitions=] [factor=] [assign=1,2;2,1] [config=KEY:VALUE,...] [validate=yes]
-        [seed=]
-    delete NAME... [ids=1,2]
-    grow NAME... total= [assign=1,2;2,1] [validate=yes]
-    alter NAME... [type=] [set=KEY:VALUE,...] [delete=KEY,...] [append=KEY:VALUE]
-        [subtract=KEY:VALUE] [replace=yes] [validate=yes]; `+` stands for a comma in a value
-    producer-ids ID [epoch=]
-    advance MS                  time passes; timers that are due fire
-    image                       what the metadata is now
-    reload                      a new controller loads the log
+start [LIVE...]             a term begins; these brokers are live
+register ID [epoch=] [incarnation=] [rack=] [dirs=]
+lose ID [epoch=]            its session is over
+create NAME... [partitions=] [factor=] [assign=1,2;2,1] [config=KEY:VALUE,...] [validate=yes]
+    [seed=]
+delete NAME... [ids=1,2]
+grow NAME... total= [assign=1,2;2,1] [validate=yes]
+alter NAME... [type=] [set=KEY:VALUE,...] [delete=KEY,...] [append=KEY:VALUE]
+    [subtract=KEY:VALUE] [replace=yes] [validate=yes]; `+` stands for a comma in a value
+producer-ids ID [epoch=]
+advance MS                  time passes; timers that are due fire
+image                       what the metadata is now
+reload                      a new controller loads the log
 """
 
 from __future__ import annotations
