@@ -72,7 +72,7 @@ class Reader:
         """What is there from `offset` on. None: nothing is known, ask again. `OffsetGoneError`
         where that is no wonder."""
         topic, index = self.partition.topic, self.partition.partition
-        by_id = self._dice.chance(0.5)
+        by_id = self._dice.chance(0.5) and topic in self._world.topic_ids
         request = fetch(
             self._world.topic_ids[topic] if by_id else topic,
             {index: offset},

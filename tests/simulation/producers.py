@@ -150,8 +150,8 @@ class Producer:
                     producer_id=self._producer_id,
                     sequence=each.sequence if self._is_idempotent else -1,
                 )
-                by_id = self._dice.chance(0.5)
                 topic = self._partition.topic
+                by_id = self._dice.chance(0.5) and topic in self._world.topic_ids
                 request = produce(
                     self._world.topic_ids[topic] if by_id else topic,
                     {self._partition.partition: records},
