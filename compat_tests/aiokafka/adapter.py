@@ -35,6 +35,8 @@ class AiokafkaClient:
                 await admin.close()
 
         asyncio.run(run())
+        while topic not in self.topics():
+            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
 
     def delete_topic(self, topic: str) -> None:
         async def run() -> None:

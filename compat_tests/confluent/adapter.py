@@ -36,6 +36,8 @@ class ConfluentClient:
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         admin = AdminClient(self._common)
         admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(WAIT_S)
+        while topic not in self.topics():
+            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
 
     def delete_topic(self, topic: str) -> None:
         admin = AdminClient(self._common)

@@ -24,6 +24,8 @@ class KafkaPythonClient:
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
             admin.create_topics([NewTopic(topic, partitions, 1)])
+        while topic not in self.topics():
+            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
 
     def delete_topic(self, topic: str) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
