@@ -6,6 +6,7 @@ kafkalite's codecs.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import uuid
@@ -14,9 +15,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from kafkalite.coordinator.groups.partitioner import partition_for
+
 DATA = Path(__file__).parent.parent / "tests" / "data"
 SCRIPT = DATA / "make" / "errors.py"
 
+PARTITIONS = 50
+"""Of `__consumer_offsets`, by default."""
+NOT_READY = (14, 15, 16)
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 Fields = dict[str, Any]
 """A request or response as JSON: any value that a schema can hold."""
 
@@ -77,6 +84,27 @@ class Golden:
         self.script["state"] = state
         for name, request, _ in self.script["cases"]():
             yield name, request if isinstance(request, bytes) else self.script["build"](*request)
+
+    def await_coordinators(self) -> None:
+        """Until all groups have one. The real Kafka makes the topic of groups when it is first
+        asked for a coordinator, and loads each of its partitions later than it answers."""
+        ids: dict[int, str] = {}
+        for number in itertools.count():
+            ids.setdefault(partition_for(f"await-{number}", PARTITIONS), f"await-{number}")
+            if len(ids) == PARTITIONS:
+                break
+        for group in ids.values():
+            asked = {"key_type": 0, "coordinator_keys": [group]}
+            while self.call("FindCoordinator", 4, asked)["coordinators"][0]["error_code"]:
+                pass
+            beat = {
+                "group_id": group,
+                "generation_id": 1,
+                "member_id": "m",
+                "group_instance_id": None,
+            }
+            while self.call("Heartbeat", 4, beat)["error_code"] in NOT_READY:
+                pass
 
     def fresh_topics(self, topics: dict[str, Fields]) -> None:
         """Creates topics (name to the fields of its CreateTopics item), after deleting old ones of

@@ -74,6 +74,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Golden]:
 @pytest.fixture(scope="module")
 def answers(golden: Golden) -> dict[str, Answer]:
     """All cases in the order of the recording, since some build on others; by name."""
+    golden.await_coordinators()
     golden.fresh_topics(TOPICS)
     selected = {row["case"] for row in RECORDED}
     return {

@@ -78,6 +78,7 @@ def golden(bootstrap: str) -> Golden:
 def answers(golden: Golden) -> dict[tuple[str, int], Answer]:
     """All recorded requests put to the broker in the order of the recording, since they build on
     each other."""
+    golden.await_coordinators()
     golden.fresh_topics({"t": {"num_partitions": 2}})
     leftover = [{"name": f"sweep-{version}", "topic_id": None} for version in range(10)]
     golden.call("DeleteTopics", 6, {"topics": leftover, "timeout_ms": 5_000})
