@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ORACLE := compat_tests/oracle
 
 .DEFAULT_GOAL := help
-.PHONY: help dev serve test check docs compat bench simulate wheel clean
+.PHONY: help dev serve test check docs compat conformance bench simulate wheel clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,8 +41,11 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
 docs: $(VENV)/.dev ## write the pages that are made from code and data: docs/compatibility.md
 	@$(BIN)/python tools/generate_compatibility.py
 
-compat: $(VENV)/.dev ## what needs the real Kafka: its tools on our data, our tests on it
+compat: $(VENV)/.dev ## what needs the real Kafka: its jars, its tools on our data
 	@.ci/compat $(BIN)
+
+conformance: $(VENV)/.dev ## compat_tests, unchanged, against the real Kafka
+	@.ci/conformance $(BIN)
 
 bench: $(VENV)/.dev ## kafkalite and the real Kafka side by side; writes benchmarks/RESULTS.md
 	@$(ORACLE)/install --no-zookeeper
