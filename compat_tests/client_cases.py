@@ -7,6 +7,7 @@ and all topics have one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -81,6 +82,15 @@ class Client(Protocol):
     def offset_for_time(self, topic: str, timestamp_ms: int) -> int | None:
         """Offset of the first record at or after that time; None when there is none."""
         ...
+
+
+def await_topic(topics: Callable[[], set[str]], topic: str) -> None:
+    """The real Kafka's broker learns of a new topic a moment after its controller has answered;
+    kafkalite answers only when the topic is there."""
+    if "BOOTSTRAP" not in os.environ:
+        assert topic in topics(), f"{topic} was created and is not there"
+    while topic not in topics():
+        pass
 
 
 class ClientCases:

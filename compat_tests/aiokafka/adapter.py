@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import for_code
 
-from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec
+from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
 WAIT_S = 30
@@ -35,8 +35,7 @@ class AiokafkaClient:
                 await admin.close()
 
         asyncio.run(run())
-        while topic not in self.topics():
-            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
+        await_topic(self.topics, topic)
 
     def delete_topic(self, topic: str) -> None:
         async def run() -> None:

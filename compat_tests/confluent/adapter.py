@@ -21,7 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec
+from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
 WAIT_S = 30.0
@@ -36,8 +36,7 @@ class ConfluentClient:
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         admin = AdminClient(self._common)
         admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(WAIT_S)
-        while topic not in self.topics():
-            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
+        await_topic(self.topics, topic)
 
     def delete_topic(self, topic: str) -> None:
         admin = AdminClient(self._common)

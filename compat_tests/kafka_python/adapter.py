@@ -9,7 +9,7 @@ from contextlib import closing
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec
+from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
 WAIT_S = 30
@@ -24,8 +24,7 @@ class KafkaPythonClient:
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
             admin.create_topics([NewTopic(topic, partitions, 1)])
-        while topic not in self.topics():
-            pass  # The real Kafka's broker learns of it a moment after its controller has answered.
+        await_topic(self.topics, topic)
 
     def delete_topic(self, topic: str) -> None:
         with closing(KafkaAdminClient(bootstrap_servers=self._bootstrap)) as admin:
