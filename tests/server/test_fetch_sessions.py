@@ -332,6 +332,25 @@ async def test_a_topic_that_is_deleted_and_made_anew(running: Running, version: 
     assert data.error_code == (ErrorCode.INCONSISTENT_TOPIC_ID if version >= BY_ID else 0)
 
 
+@pytest.mark.parametrize("waits", [False, True])
+@served()
+async def test_a_session_by_ids_knows_the_topics_that_were_there_when_it_was_asked_for(
+    running: Running, waits: bool
+) -> None:
+    """As in Kafka, which looks the names up when the request comes."""
+    image = await running.create("t")
+    request = fetch(image.id, {0: 0}, max_wait_ms=LONG_MS if waits else 0)
+    request.session_epoch = 0
+    parked = (await running.connect("reader")).send(request, BY_ID, FetchResponse)
+    await running.wait_ms()
+    assert parked.done() is not waits
+    await running.delete("t")
+    await running.wait_ms()
+    consumer = Consumer(running, parked.result().session_id, BY_ID)
+    (data,) = await consumer.next()
+    assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 @served()
 async def test_an_id_that_was_never_known_is_told_so(running: Running) -> None:
     unknown = Uuid(bytes(15) + b"\x63")

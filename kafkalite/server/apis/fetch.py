@@ -109,16 +109,17 @@ def release(response: FetchResponse) -> None:
 
 def _fetch_all(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
     _keep_last_of_each(request)
+    names = _names(ctx, request)
     read = FetchReader(ctx, request)
     response = _read_all(read, request)
     if not read.partitions or not _has_to_wait(request, read):
-        return _begin_session(ctx, request, response)
+        return _begin_session(ctx, request, names, response)
     # The slices of a wait are taken anew at its end, so that none is held while nothing is sent.
     release(response)
 
     def answer() -> FetchResponse:
         late = FetchReader(ctx, request, after_wait=read)
-        return _begin_session(ctx, request, _read_all(late, request))
+        return _begin_session(ctx, request, names, _read_all(late, request))
 
     return _wait(ctx, request, read, read.partitions, answer)
 
@@ -163,8 +164,21 @@ def _keep_last_of_each(request: FetchRequest) -> None:
         last.partitions.append(asked)
 
 
+def _names(ctx: RequestContext, request: FetchRequest) -> dict[Uuid, str]:
+    """Of the topics that a new session names by id, when the request came: a topic that goes later
+    is one that the session knows."""
+    if request.session_epoch != INITIAL_EPOCH:
+        return {}
+    known = ctx.services.image.topics_by_id
+    return {
+        topic.id: topic.name
+        for topic in (known.get(asked.topic_id) for asked in request.topics)
+        if topic is not None
+    }
+
+
 def _begin_session(
-    ctx: RequestContext, request: FetchRequest, response: FetchResponse
+    ctx: RequestContext, request: FetchRequest, names: dict[Uuid, str], response: FetchResponse
 ) -> FetchResponse:
     """If the client wants one. Its partitions stand in the order of the response."""
     if request.session_epoch != INITIAL_EPOCH:
@@ -176,7 +190,7 @@ def _begin_session(
     }
     told = [
         (
-            topic.topic,
+            topic.topic or names.get(topic.topic_id, ""),
             topic.topic_id,
             asked[topic.topic, topic.topic_id, data.partition_index],
             data,
