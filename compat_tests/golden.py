@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from kafkalite.coordinator.groups.partitioner import partition_for
+from kafkalite.coordinator.partitioner import partition_for
 
 DATA = Path(__file__).parent.parent / "tests" / "data"
 SCRIPT = DATA / "make" / "errors.py"

@@ -21,7 +21,8 @@ from kafkalite.server.apis.table import APIS
 SERVED = {None, *(int(module.API.key) for module in APIS)}
 """Keys of the APIs; None: frames that are no request of the schemas."""
 LATER = (
-    "init-",  # transactional ids.
+    "init-stale-epoch",  # transactions.
+    "init-other-pid",  # transactions.
     "txn-",
     "sasl-",
     "join-848-group",  # groups of the consumer protocol (KIP-848).

@@ -521,14 +521,6 @@ share.coordinator.snapshot.update.records.per.snapshot INT = 500
     Updates of a share partition before its state is written whole.
 share.coordinator.state.topic.compression.codec INT = 0
     The codec of __share_group_state by its number; 0: none.
-share.coordinator.state.topic.min.isr SHORT = 2
-    min.insync.replicas of __share_group_state.
-share.coordinator.state.topic.num.partitions INT = 50
-    Partitions of __share_group_state.
-share.coordinator.state.topic.replication.factor SHORT = 3
-    Replicas of __share_group_state.
-share.coordinator.state.topic.segment.bytes INT = 104857600
-    segment.bytes of __share_group_state.
 share.coordinator.threads INT = 1
     Threads that run share coordinators.
 share.coordinator.write.timeout.ms INT = 5000
@@ -589,22 +581,12 @@ telemetry.max.bytes INT = 1048576
     The largest push of client metrics that is taken.
 transaction.abort.timed.out.transaction.cleanup.interval.ms INT = 10000
     How often transactions that have timed out are looked for.
-transaction.max.timeout.ms INT = 900000
-    The longest timeout that a transaction may ask for.
 transaction.partition.verification.enable BOOLEAN = true
     Whether a transactional batch is taken only for a partition of its transaction.
 transaction.remove.expired.transaction.cleanup.interval.ms INT = 3600000
     How often transactional ids that are long unused are looked for.
 transaction.state.log.load.buffer.size INT = 5242880
     Bytes read at a time while a transaction coordinator loads.
-transaction.state.log.min.isr INT = 2
-    min.insync.replicas of __transaction_state.
-transaction.state.log.num.partitions INT = 50
-    Partitions of __transaction_state.
-transaction.state.log.replication.factor SHORT = 3
-    Replicas of __transaction_state.
-transaction.state.log.segment.bytes INT = 104857600
-    segment.bytes of __transaction_state.
 transaction.two.phase.commit.enable BOOLEAN = false
     Whether transactions may take part in a two-phase commit, and never time out then.
 transactional.id.expiration.ms INT = 604800000

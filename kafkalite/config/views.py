@@ -144,6 +144,15 @@ class BrokerConfig(NamedTuple):
     offsets_topic_num_partitions: int = 50
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
+    transaction_max_timeout_ms: int = 900_000
+    transaction_state_log_num_partitions: int = 50
+    transaction_state_log_replication_factor: int = 3
+    transaction_state_log_min_isr: int = 2
+    transaction_state_log_segment_bytes: int = 104_857_600
+    share_coordinator_state_topic_num_partitions: int = 50
+    share_coordinator_state_topic_replication_factor: int = 3
+    share_coordinator_state_topic_min_isr: int = 2
+    share_coordinator_state_topic_segment_bytes: int = 104_857_600
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_max_record_bytes_between_snapshots: int = 20_971_520
     kafkalite_clamp_replication: bool = False

@@ -16,22 +16,21 @@ B = TypeVar("B")
 
 def parked_answer(
     services: Services,
-    timeout_ms: int,
+    timeout_ms: int | None = None,
     *,
     answer: Callable[[B], Response],
     refuse: Callable[[ErrorCode, str], Response],
+    late: ErrorCode = ErrorCode.REQUEST_TIMED_OUT,
 ) -> tuple[Parked, Callable[[B | KafkaError], None]]:
     """The answer to park, and the callback to submit with the event.
 
-    `refuse` makes it when the controller refuses, and with REQUEST_TIMED_OUT after `timeout_ms`:
-    what was asked may still come to be then.
+    `refuse` makes it when the controller refuses, and with `late` after `timeout_ms`, by default
+    `request.timeout.ms`: what was asked may still come to be then.
     """
     clock = services.clock
-    parked = Parked(
-        clock,
-        TimestampMs(clock.now_ms() + timeout_ms),
-        lambda: refuse(ErrorCode.REQUEST_TIMED_OUT, ""),
-    )
+    if timeout_ms is None:
+        timeout_ms = services.config.request_timeout_ms
+    parked = Parked(clock, TimestampMs(clock.now_ms() + timeout_ms), lambda: refuse(late, ""))
 
     def on_reply(reply: B | KafkaError) -> None:
         if isinstance(reply, KafkaError):

@@ -25,8 +25,8 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicsDeleted,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.partitioner import partition_for
 from kafkalite.coordinator.groups.settings import GroupSettings
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage, PartitionImage

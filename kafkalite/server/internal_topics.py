@@ -5,16 +5,19 @@ Kafka differs: a factor of an internal topic that it cannot give (the default is
 and again until there are brokers enough. Here the topic gets as many replicas as brokers live, and
 a `min.insync.replicas` that those can give, with one line in the log.
 
-Source: Kafka's `DefaultAutoTopicCreationManager.creatableTopic`.
+Source: Kafka's `DefaultAutoTopicCreationManager.creatableTopic`; the settings were asked of the
+real broker.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import NewTopic
-from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
+from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kafkalite.server.request import Services
 
 _log = logging.getLogger(__name__)
@@ -22,24 +25,18 @@ _log = logging.getLogger(__name__)
 _MIN_IN_SYNC = "min.insync.replicas"
 
 
-def is_made_here(name: str) -> bool:
-    """Whether this broker makes the topic for itself, and knows its settings."""
-    return name == CONSUMER_OFFSETS
-
-
 def internal_topic(services: Services, name: str) -> NewTopic:
-    """How the topic is made with the brokers that live now."""
-    assert is_made_here(name), name
-    config = services.config
-    wanted = _offsets_topic(config)
+    """How the topic, one of `INTERNAL_TOPICS`, is made with the brokers that live now."""
+    wanted = _KINDS[name].wanted(services.config)
     made = clamped(services, wanted)
     if made != wanted:
         _log.warning(
-            "%s: replication factor %d instead of %d (offsets.topic.replication.factor), "
+            "%s: replication factor %d instead of %d (%s), "
             "min.insync.replicas at most that: only so many brokers live",
             name,
             made.replication_factor,
             wanted.replication_factor,
+            _KINDS[name].factor_setting,
         )
     return made
 
@@ -72,3 +69,46 @@ def _offsets_topic(config: BrokerConfig) -> NewTopic:
             ("segment.bytes", str(config.offsets_topic_segment_bytes)),
         ),
     )
+
+
+def _transactions_topic(config: BrokerConfig) -> NewTopic:
+    return NewTopic(
+        TRANSACTION_STATE,
+        num_partitions=config.transaction_state_log_num_partitions,
+        replication_factor=config.transaction_state_log_replication_factor,
+        configs=(
+            ("cleanup.policy", "compact"),
+            ("compression.type", "uncompressed"),
+            (_MIN_IN_SYNC, str(config.transaction_state_log_min_isr)),
+            ("segment.bytes", str(config.transaction_state_log_segment_bytes)),
+            ("unclean.leader.election.enable", "false"),
+        ),
+    )
+
+
+def _shares_topic(config: BrokerConfig) -> NewTopic:
+    return NewTopic(
+        SHARE_GROUP_STATE,
+        num_partitions=config.share_coordinator_state_topic_num_partitions,
+        replication_factor=config.share_coordinator_state_topic_replication_factor,
+        configs=(
+            ("cleanup.policy", "delete"),
+            ("compression.type", "producer"),
+            (_MIN_IN_SYNC, str(config.share_coordinator_state_topic_min_isr)),
+            ("retention.ms", "-1"),
+            ("segment.bytes", str(config.share_coordinator_state_topic_segment_bytes)),
+        ),
+    )
+
+
+class _Kind(NamedTuple):
+    factor_setting: str
+    wanted: Callable[[BrokerConfig], NewTopic]
+    """As the settings ask for."""
+
+
+_KINDS = {
+    CONSUMER_OFFSETS: _Kind("offsets.topic.replication.factor", _offsets_topic),
+    TRANSACTION_STATE: _Kind("transaction.state.log.replication.factor", _transactions_topic),
+    SHARE_GROUP_STATE: _Kind("share.coordinator.state.topic.replication.factor", _shares_topic),
+}

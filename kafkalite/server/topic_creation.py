@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from kafkalite.controller.events import CreateTopics, NewTopic, TopicsCreated
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import TopicImage
-from kafkalite.server.internal_topics import clamped, internal_topic, is_made_here
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
+from kafkalite.server.internal_topics import clamped, internal_topic
 from kafkalite.server.request import Services
 
 _log = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
     config = services.config
     wanted = [
         internal_topic(services, name)
-        if is_made_here(name)
+        if name in INTERNAL_TOPICS
         else NewTopic(
             name,
             num_partitions=config.num_partitions,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafkalite.coordinator.groups.partitioner import partition_for
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.coordinator.groups.classic.events import GroupsListed, ListGroups
-from kafkalite.coordinator.groups.partitioner import partition_for
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.replica_manager import ReplicaManager

@@ -79,18 +79,32 @@ async def test_no_id_is_given_again_after_a_restart_or_a_crash(
 
 
 @pytest.mark.parametrize(
-    ("transactional_id", "code"),
-    [("", ErrorCode.INVALID_REQUEST), ("mine", ErrorCode.COORDINATOR_NOT_AVAILABLE)],
+    ("transactional_id", "timeout_ms", "code"),
+    [
+        ("", 0, ErrorCode.INVALID_REQUEST),
+        ("mine", 0, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+        ("mine", -1, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+        ("mine", 10, ErrorCode.INVALID_TRANSACTION_TIMEOUT),
+        ("mine", 9, ErrorCode.UNSUPPORTED_VERSION),
+    ],
 )
 @pytest.mark.parametrize("version", [LOWEST, HIGHEST])
-@served()
+@served(transaction_max_timeout_ms="9")
 async def test_transactional_ids_are_refused(
-    running: Running, version: int, transactional_id: str, code: ErrorCode
+    running: Running, version: int, transactional_id: str, timeout_ms: int, code: ErrorCode
 ) -> None:
-    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=9)
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+    )
     response = await ask(running, request, version)
     assert response.error_code == code
     assert (response.producer_id, response.producer_epoch) == (-1, -1)
+
+
+@served()
+async def test_the_log_says_why(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+    await ask(running, InitProducerIdRequest(transactional_id="mine", transaction_timeout_ms=9))
+    assert [text for text in caplog.messages if "'client' asks" in text and "'mine'" in text]
 
 
 @simulated
@@ -101,7 +115,7 @@ async def test_a_broker_that_is_not_the_controller_gives_none_yet(simulation: Si
         assert response.producer_id == -1
 
 
-@served()
+@served(request_timeout_ms="20000")
 async def test_a_block_that_does_not_come_is_not_waited_for_for_ever(running: Running) -> None:
     client = await running.client()
     producer_ids = running.broker._services.producer_ids
@@ -110,7 +124,7 @@ async def test_a_block_that_does_not_come_is_not_waited_for_for_ever(running: Ru
         answer = client.send(
             InitProducerIdRequest(transactional_id=None), 4, InitProducerIdResponse
         )
-        await running.wait_ms(29_999)
+        await running.wait_ms(19_999)
         assert not answer.done()
         await running.wait_ms(2)
     assert answer.result().error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

@@ -20,7 +20,8 @@ from tests.server.cluster_of_two import two_brokers
 from tests.server.group_requests import find
 from tests.server.running import Running, creatable, served, simulated, start
 
-OFFSETS = "__consumer_offsets"
+OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+SHARES = "__share_group_state"
 METADATA = 12
 
 
@@ -52,50 +53,105 @@ async def test_the_first_who_asks_for_a_coordinator_has_the_topic_made(running: 
     assert running.topic(OFFSETS) is topic
 
 
+@pytest.mark.parametrize(
+    ("key_type", "key", "topic", "wanted"),
+    [
+        (
+            1,
+            "transactional id",
+            TRANSACTIONS,
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "min.insync.replicas": "1",
+                "segment.bytes": "104857600",
+                "unclean.leader.election.enable": "false",
+            },
+        ),
+        (
+            2,
+            "group:AAAAAAAAAAAAAAAAAAAAAQ:0",
+            SHARES,
+            {
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "min.insync.replicas": "1",
+                "retention.ms": "-1",
+                "segment.bytes": "104857600",
+            },
+        ),
+    ],
+)
 @served()
-async def test_one_line_tells_of_the_clamping(
-    running: Running, caplog: pytest.LogCaptureFixture
+async def test_so_it_is_with_the_topics_of_other_coordinators(
+    running: Running, key_type: int, key: str, topic: str, wanted: dict[str, str]
 ) -> None:
-    await find(running)
-    lines = [text for text in caplog.messages if OFFSETS in text]
-    assert len(lines) == 1
-    assert "replication factor 1 instead of 3" in lines[0]
-    assert running.topic(OFFSETS).partitions[0].replicas == (1,)
+    request = FindCoordinatorRequest(coordinator_keys=[key], key_type=key_type)
+    response = await (await running.client()).ask(request, 6, FindCoordinatorResponse)
+    assert response.coordinators[0].error_code == ErrorCode.NONE
+    assert list(running.broker.image.topics) == [topic]
+    assert len(running.topic(topic).partitions) == 50
+    assert configs(running, topic) == wanted
+    assert (await ask_metadata(running, topic)).topics[0].is_internal
 
 
-@served(offsets_topic_replication_factor="1")
+@pytest.mark.parametrize(
+    ("topic", "setting"),
+    [
+        (OFFSETS, "offsets.topic.replication.factor"),
+        (TRANSACTIONS, "transaction.state.log.replication.factor"),
+        (SHARES, "share.coordinator.state.topic.replication.factor"),
+    ],
+)
+@simulated
+async def test_one_line_tells_of_the_clamping(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture, topic: str, setting: str
+) -> None:
+    async with start(simulation) as running:
+        await ask_metadata(running, topic)
+        lines = [text for text in caplog.messages if topic in text]
+        assert len(lines) == 1
+        assert f"replication factor 1 instead of 3 ({setting})" in lines[0]
+        assert running.topic(topic).partitions[0].replicas == (1,)
+
+
+@served(
+    offsets_topic_replication_factor="1",
+    transaction_state_log_replication_factor="1",
+    transaction_state_log_min_isr="1",
+    share_coordinator_state_topic_replication_factor="1",
+    share_coordinator_state_topic_min_isr="1",
+)
 async def test_and_none_where_nothing_is_clamped(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await find(running)
-    assert not [text for text in caplog.messages if OFFSETS in text]
+    for topic in (OFFSETS, TRANSACTIONS, SHARES):
+        await ask_metadata(running, topic)
+        assert not [text for text in caplog.messages if topic in text]
 
 
+@pytest.mark.parametrize(
+    ("topic", "prefix"),
+    [
+        (OFFSETS, "offsets.topic"),
+        (TRANSACTIONS, "transaction.state.log"),
+        (SHARES, "share.coordinator.state.topic"),
+    ],
+)
 @simulated
-async def test_its_settings_follow_the_brokers(simulation: Simulation) -> None:
+async def test_their_settings_follow_the_brokers(
+    simulation: Simulation, topic: str, prefix: str
+) -> None:
     settings = {
-        "offsets.topic.num.partitions": "3",
-        "offsets.topic.segment.bytes": "2097152",
+        f"{prefix}.num.partitions": "3",
+        f"{prefix}.segment.bytes": "2097152",
         "min.insync.replicas": "2",
     }
     async with start(simulation, settings=settings) as running:
-        await find(running)
-        assert len(running.topic(OFFSETS).partitions) == 3
-        assert configs(running, OFFSETS)["segment.bytes"] == "2097152"
-        assert configs(running, OFFSETS)["min.insync.replicas"] == "1"
-
-
-@served(offsets_topic_num_partitions="2")
-async def test_asked_for_by_metadata_it_is_made_the_same_way(running: Running) -> None:
-    topic = (await ask_metadata(running, OFFSETS)).topics[0]
-    assert (topic.error_code, topic.is_internal, len(topic.partitions)) == (0, True, 2)
-    assert configs(running, OFFSETS)["cleanup.policy"] == "compact"
-
-
-@served()
-async def test_other_internal_topics_are_not_made_yet(running: Running) -> None:
-    topic = (await ask_metadata(running, "__transaction_state")).topics[0]
-    assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        listed = (await ask_metadata(running, topic)).topics[0]
+        assert (listed.error_code, listed.is_internal, len(listed.partitions)) == (0, True, 3)
+        assert configs(running, topic)["segment.bytes"] == "2097152"
+        assert configs(running, topic)["min.insync.replicas"] == "1"
 
 
 @served()

@@ -14,7 +14,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from kafkalite.server.apis import metadata
-from kafkalite.server.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.types import ZERO_UUID, Uuid
 from tests.server.running import Running, served
 
@@ -94,16 +94,25 @@ async def test_a_topic_by_name_with_its_partitions(running: Running, version: in
         assert partition.leader_epoch == (0 if version >= 7 else -1)
 
 
-@served(offsets_topic_num_partitions="1")
+@served(offsets_topic_num_partitions="1", transaction_state_log_num_partitions="1")
 async def test_the_clusters_own_topics_are_told_apart_and_not_made_as_a_clients(
     running: Running,
 ) -> None:
     await running.create("__share_group_state")
     asked = by_name("__consumer_offsets", "__transaction_state", "__share_group_state", "t")
+    asked.allow_auto_topic_creation = False
+    absent = (await ask(running, HIGHEST, asked)).topics
+    assert [(topic.error_code, topic.is_internal) for topic in absent] == [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True),
+        (ErrorCode.NONE, True),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, False),
+    ]
+    asked.allow_auto_topic_creation = True
     topics = (await ask(running, HIGHEST, asked)).topics
     assert [(topic.name, topic.error_code, topic.is_internal) for topic in topics] == [
         ("__consumer_offsets", ErrorCode.NONE, True),
-        ("__transaction_state", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, False),
+        ("__transaction_state", ErrorCode.NONE, True),
         ("__share_group_state", ErrorCode.NONE, True),
         ("t", ErrorCode.NONE, False),
     ]

@@ -34,10 +34,11 @@ from kafkalite.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.controller_answers import parked_answer
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext, Services
 from kafkalite.server.topic_creation import create_topics
-from kafkalite.types import BrokerId, TimestampMs
+from kafkalite.types import BrokerId
 
 API = Api(
     ApiKey.CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse, min_version=2, max_version=7
@@ -51,21 +52,12 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Parked:
     if request.timeout_ms <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     services = ctx.services
-    clock = services.clock
-    parked = Parked(
-        clock,
-        TimestampMs(clock.now_ms() + request.timeout_ms),
-        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    parked, on_created = parked_answer(
+        services,
+        request.timeout_ms,
+        answer=partial(_response, services),
+        refuse=partial(refuse, request),
     )
-
-    def on_created(result: TopicsCreated | KafkaError) -> None:
-        if isinstance(result, KafkaError):
-            refusal = result
-            parked.complete(lambda: refuse(request, refusal.code, refusal.message))
-        else:
-            topics = result.topics
-            parked.complete(lambda: _response(services, topics))
-
     create_topics(
         services,
         [_wanted(topic) for topic in request.topics],
@@ -102,10 +94,8 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _response(
-    services: Services, topics: tuple[CreatedTopic | RefusedTopic, ...]
-) -> CreateTopicsResponse:
-    return CreateTopicsResponse(topics=[_result(services, topic) for topic in topics])
+def _response(services: Services, created: TopicsCreated) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_result(services, topic) for topic in created.topics])
 
 
 def _result(services: Services, topic: CreatedTopic | RefusedTopic) -> CreatableTopicResult:

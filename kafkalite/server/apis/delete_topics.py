@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkalite.controller.events import DeletedTopic, DeleteTopics, TopicsDeleted, TopicToDelete
+from kafkalite.controller.events import DeleteTopics, TopicsDeleted, TopicToDelete
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.delete_topics import (
@@ -20,9 +20,9 @@ from kafkalite.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.controller_answers import parked_answer
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import TimestampMs
 
 API = Api(
     ApiKey.DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse, min_version=1, max_version=6
@@ -39,21 +39,9 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> Parked:
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED)
     if request.timeout_ms <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    clock = ctx.services.clock
-    parked = Parked(
-        clock,
-        TimestampMs(clock.now_ms() + request.timeout_ms),
-        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    parked, on_deleted = parked_answer(
+        ctx.services, request.timeout_ms, answer=_response, refuse=partial(refuse, request)
     )
-
-    def on_deleted(result: TopicsDeleted | KafkaError) -> None:
-        if isinstance(result, KafkaError):
-            refusal = result
-            parked.complete(lambda: refuse(request, refusal.code, refusal.message))
-        else:
-            topics = result.topics
-            parked.complete(lambda: _response(topics))
-
     ctx.services.controller.submit(
         DeleteTopics(token=None, topics=tuple(_wanted(request))), on_deleted
     )
@@ -75,7 +63,7 @@ def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str) -> Delet
     )
 
 
-def _response(topics: tuple[DeletedTopic, ...]) -> DeleteTopicsResponse:
+def _response(deleted: TopicsDeleted) -> DeleteTopicsResponse:
     return DeleteTopicsResponse(
         responses=[
             DeletableTopicResult(
@@ -84,7 +72,7 @@ def _response(topics: tuple[DeletedTopic, ...]) -> DeleteTopicsResponse:
                 error_code=topic.code,
                 error_message=topic.message,
             )
-            for topic in topics
+            for topic in deleted.topics
         ]
     )
 

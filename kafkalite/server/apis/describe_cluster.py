@@ -18,7 +18,7 @@ from kafkalite.protocol.messages.describe_cluster import (
 )
 from kafkalite.server.addresses import fenced_nodes, nodes
 from kafkalite.server.apis.api import Api
-from kafkalite.server.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED
+from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED
 from kafkalite.server.request import RequestContext
 
 API = Api(

@@ -24,6 +24,7 @@ from kafkalite.protocol.messages.describe_groups import (
 )
 from kafkalite.server.apis.api import Api
 from kafkalite.server.group_requests import Question, ask_groups
+from kafkalite.server.operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
@@ -35,9 +36,6 @@ API = Api(
     max_version=6,
 )
 
-GROUP_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
-"""Read, Delete, Describe, DescribeConfigs, AlterConfigs (Kafka's bit field)."""
-NOT_ASKED = -(1 << 31)
 _FIRST_VERSION_WITH_NOT_FOUND = 6
 
 

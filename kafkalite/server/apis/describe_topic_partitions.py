@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_names import INTERNAL_TOPICS, is_legal
+from kafkalite.metadata.topic_lookup import TopicKey, absent
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_topic_partitions import (
     Cursor,
@@ -24,7 +25,7 @@ from kafkalite.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.apis.metadata import TOPIC_OPERATIONS
+from kafkalite.server.operations import TOPIC_OPERATIONS
 from kafkalite.server.request import RequestContext
 from kafkalite.types import NO_LEADER, ZERO_UUID
 
@@ -93,11 +94,7 @@ def _check(request: DescribeTopicPartitionsRequest, names: list[str]) -> None:
 
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=(
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if is_legal(name)
-            else ErrorCode.INVALID_TOPIC_EXCEPTION
-        ),
+        error_code=absent(TopicKey(name)),
         name=name,
         topic_id=ZERO_UUID,
         topic_authorized_operations=TOPIC_OPERATIONS,

@@ -10,10 +10,14 @@ Kafka differs: until its first block of ids has come it answers COORDINATOR_LOAD
 the client asks again. Here the answer waits for the block.
 
 Missing: transactional ids, which come with the transaction coordinator; they are refused with
-COORDINATOR_NOT_AVAILABLE, which is what Kafka says while it has no such coordinator.
+UNSUPPORTED_VERSION, upon which clients give up and say so, and with a line in the log.
 """
 
 from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import NoReturn
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
@@ -22,9 +26,12 @@ from kafkalite.protocol.messages.init_producer_id import (
     InitProducerIdResponse,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.controller_answers import parked_answer
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerId, TimestampMs
+from kafkalite.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerId
+
+_log = logging.getLogger(__name__)
 
 API = Api(
     ApiKey.INIT_PRODUCER_ID,
@@ -35,33 +42,19 @@ API = Api(
     missing="transactional ids",
 )
 
-_TIMEOUT_MS = 30_000
-"""Kafka's default `request.timeout.ms`: how long a block of ids may take to come."""
 
-
-def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse | Parked:
-    """A fresh id; parked only while a new block of ids is reserved."""
+def handle(ctx: RequestContext, request: InitProducerIdRequest) -> Parked:
+    """A fresh id; it waits while a new block of ids is reserved."""
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        if not request.transactional_id:
-            raise KafkaError(ErrorCode.INVALID_REQUEST)
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    clock = ctx.services.clock
-    parked = Parked(
-        clock,
-        TimestampMs(clock.now_ms() + _TIMEOUT_MS),
-        lambda: refuse(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ""),
+        _refuse_transactions(ctx, request)
+    parked, on_id = parked_answer(
+        ctx.services,
+        answer=_fresh,
+        refuse=partial(refuse, request),
+        late=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     )
-
-    def on_id(result: ProducerId | KafkaError) -> None:
-        if isinstance(result, KafkaError):
-            refusal = result
-            parked.complete(lambda: refuse(request, refusal.code, refusal.message))
-        else:
-            fresh = result
-            parked.complete(lambda: InitProducerIdResponse(producer_id=fresh, producer_epoch=0))
-
     ctx.services.producer_ids.next(on_id)
     return parked
 
@@ -71,3 +64,20 @@ def refuse(request: InitProducerIdRequest, code: ErrorCode, message: str) -> Ini
     return InitProducerIdResponse(
         error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
     )
+
+
+def _fresh(producer_id: ProducerId) -> InitProducerIdResponse:
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def _refuse_transactions(ctx: RequestContext, request: InitProducerIdRequest) -> NoReturn:
+    if not request.transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+    if not 0 < request.transaction_timeout_ms <= ctx.services.config.transaction_max_timeout_ms:
+        raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    _log.warning(
+        "%r asks for transactions (transactional.id %r): they are not served yet",
+        ctx.client_id,
+        request.transactional_id,
+    )
+    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

@@ -10,24 +10,19 @@ Brokers are told at the address that the client itself reached us on, see `serve
 An internal topic that a client asks for is created with its own settings, like one that a
 coordinator needs.
 
-Kafka differs: it creates all its internal topics so. Here only `__consumer_offsets`; the others
-come with what keeps its state in them.
-
 Kafka differs: it answers UNKNOWN_TOPIC_OR_PARTITION to the request that creates a topic, and the
 client asks again after its back-off. Here the answer waits until the topic is there, which saves
 that back-off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_names import INTERNAL_TOPICS, validate_topic_name
+from kafkalite.metadata.topic_lookup import TopicKey, absent, creatable, find_topic
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -35,22 +30,14 @@ from kafkalite.protocol.messages.metadata import (
 )
 from kafkalite.server.addresses import nodes
 from kafkalite.server.apis.api import Api
-from kafkalite.server.internal_topics import is_made_here
+from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
-from kafkalite.types import NO_LEADER, ZERO_UUID, TimestampMs
+from kafkalite.types import NO_LEADER, TimestampMs
 
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
 
-TOPIC_OPERATIONS = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
-"""Read, Write, Create, Delete, Alter, Describe, DescribeConfigs, AlterConfigs (Kafka's bit
-field)."""
-CLUSTER_OPERATIONS = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
-"""Create, Alter, Describe, ClusterAction, DescribeConfigs, AlterConfigs, IdempotentWrite."""
-NOT_ASKED = -(1 << 31)
-_CREATION_TIMEOUT_MS = 30_000
-"""Kafka's default `request.timeout.ms`: the longest that a Metadata answer waits for its topics."""
 _FIRST_VERSION_WITH_NULL = 1
 
 
@@ -59,11 +46,13 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     if request.topics is None or (not request.topics and ctx.version < _FIRST_VERSION_WITH_NULL):
         return _response(ctx, request, None)
     # What is asked for twice is answered once, as by the real one.
-    wanted = list({(topic.name, topic.topic_id): topic for topic in request.topics}.values())
-    missing = _to_create(ctx, request, wanted)
-    if not missing:
-        return _response(ctx, request, wanted)
-    return _create_first(ctx, missing, lambda: _response(ctx, request, wanted))
+    wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
+    services = ctx.services
+    if request.allow_auto_topic_creation and services.config.auto_create_topics_enable:
+        missing = creatable(services.image, wanted)
+        if missing:
+            return _create_first(ctx, request, wanted, missing)
+    return _response(ctx, request, wanted)
 
 
 def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataResponse:
@@ -77,35 +66,23 @@ def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataR
     )
 
 
-def _to_create(
-    ctx: RequestContext, request: MetadataRequest, wanted: list[MetadataRequestTopic]
-) -> list[str]:
-    services = ctx.services
-    if not (request.allow_auto_topic_creation and services.config.auto_create_topics_enable):
-        return []
-    known = services.image.topics
-    return [
-        topic.name
-        for topic in wanted
-        if topic.name is not None
-        and topic.topic_id == ZERO_UUID
-        and topic.name not in known
-        and (topic.name not in INTERNAL_TOPICS or is_made_here(topic.name))
-        and _is_legal(topic.name)
-    ]
-
-
 def _create_first(
-    ctx: RequestContext, names: list[str], answer: Callable[[], MetadataResponse]
+    ctx: RequestContext, request: MetadataRequest, wanted: list[TopicKey], missing: list[str]
 ) -> Parked:
+    """Answer when the topics are there, or are not to be had in time."""
+
+    def answer() -> MetadataResponse:
+        return _response(ctx, request, wanted)
+
     clock = ctx.services.clock
-    parked = Parked(clock, TimestampMs(clock.now_ms() + _CREATION_TIMEOUT_MS), answer)
-    auto_create(ctx.services, names, lambda _: parked.complete(answer))
+    deadline_ms = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
+    parked = Parked(clock, deadline_ms, answer)
+    auto_create(ctx.services, missing, lambda _: parked.complete(answer))
     return parked
 
 
 def _response(
-    ctx: RequestContext, request: MetadataRequest, wanted: list[MetadataRequestTopic] | None
+    ctx: RequestContext, request: MetadataRequest, wanted: list[TopicKey] | None
 ) -> MetadataResponse:
     services = ctx.services
     image = services.image
@@ -113,7 +90,10 @@ def _response(
     if wanted is None:
         topics = [_topic(topic, operations) for topic in image.topics.values()]
     else:
-        topics = [_wanted(ctx, topic, operations) for topic in wanted]
+        topics = [
+            _absent(each, operations) if found is None else _topic(found, operations)
+            for each, found in ((each, find_topic(image, each)) for each in wanted)
+        ]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(
@@ -130,41 +110,17 @@ def _response(
     )
 
 
-def _wanted(
-    ctx: RequestContext, wanted: MetadataRequestTopic, operations: int
-) -> MetadataResponseTopic:
-    image = ctx.services.image
-    if wanted.topic_id != ZERO_UUID:
-        found = image.topics_by_id.get(wanted.topic_id)
-        if found is not None:
-            return _topic(found, operations)
-        return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_ID,
-            name=None,
-            topic_id=wanted.topic_id,
-            topic_authorized_operations=NOT_ASKED,
-        )
-    name = wanted.name or ""
-    found = image.topics.get(name)
-    if found is not None:
-        return _topic(found, operations)
+def _absent(wanted: TopicKey, operations: int) -> MetadataResponseTopic:
+    """Whoever asked by id learns the id alone."""
+    code, name = absent(wanted), wanted.name or ""
+    by_id = code is ErrorCode.UNKNOWN_TOPIC_ID
     return MetadataResponseTopic(
-        error_code=(
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if _is_legal(name)
-            else ErrorCode.INVALID_TOPIC_EXCEPTION
-        ),
-        name=name,
-        topic_authorized_operations=operations,
+        error_code=code,
+        name=None if by_id else name,
+        topic_id=wanted.topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=NOT_ASKED if by_id else operations,
     )
-
-
-def _is_legal(name: str) -> bool:
-    try:
-        validate_topic_name(name)
-    except KafkaError:
-        return False
-    return True
 
 
 def _topic(topic: TopicImage, operations: int) -> MetadataResponseTopic:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from kafkalite.coordinator.groups.partitioner import java_hash
+from kafkalite.coordinator.partitioner import java_hash
 
 _LEAST_BUCKETS = 16
 
