@@ -8,7 +8,7 @@ open, and gives it back with `release()`; so do views of memory, whose `release(
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -37,6 +37,23 @@ class FileSlice(Protocol):
 
 Part = bytes | bytearray | memoryview | FileSlice
 """One piece of a response on its way out. `len()` works for each."""
+
+
+def release_parts(parts: Iterable[Part]) -> None:
+    """Give back what of these is on lease: they are not sent."""
+    for part in parts:
+        if not isinstance(part, (bytes, bytearray, memoryview)):
+            part.release()
+
+
+def read_part(part: Part) -> memoryview:
+    """The bytes of a part, for whoever looks at them instead of sending them; the lease ends."""
+    if isinstance(part, (bytes, bytearray, memoryview)):
+        return memoryview(part)
+    try:
+        return memoryview(part.read(0, len(part)))
+    finally:
+        part.release()
 
 
 class File(Protocol):

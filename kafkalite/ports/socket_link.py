@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from itertools import islice
 
-from kafkalite.log.files import Buffer, FileSlice, Part
+from kafkalite.log.files import Buffer, FileSlice, Part, release_parts
 from kafkalite.ports.network import Address, Connection
 from kafkalite.ports.peer_ends import PeerEnds
 
@@ -188,7 +188,7 @@ class SocketLink:
         """See `Link`."""
         queue = self._queue
         if self._closed:
-            _release(parts)
+            release_parts(parts)
             return False
         if queue:
             queue.extend(parts)
@@ -328,12 +328,6 @@ class SocketLink:
             self._loop.remove_writer(self._fd)
         self._peer_ends.forget(self._fd)
         self._socket.close()
-        _release(self._queue)
+        release_parts(self._queue)
         self._queue.clear()
         self._loop.call_soon(self._connection.closed, error)
-
-
-def _release(parts: list[Part] | deque[Part]) -> None:
-    for part in parts:
-        if not isinstance(part, (bytes, bytearray, memoryview)):
-            part.release()

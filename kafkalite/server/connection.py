@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from kafkalite.errors import InvariantError, ProtocolError
-from kafkalite.log.files import Part
+from kafkalite.log.files import Part, release_parts
 from kafkalite.ports.network import Address, Link
 from kafkalite.server.receive_buffer import (
     STALL_BYTES,
@@ -68,7 +68,7 @@ class Pending:
         """The answer, with its length prefix; None when none is due. Runs no handler, and is cheap:
         it may be called from inside another connection's request."""
         if self.is_done:
-            _release(parts)
+            release_parts(parts or ())
             return
         self.is_done = True
         self._abandoned = None
@@ -79,7 +79,7 @@ class Pending:
     def _forget(self) -> None:
         """The client has gone."""
         self._completed = None
-        _release(self._parts)
+        release_parts(self._parts or ())
         self._parts = None
         if not self.is_done:
             self.is_done = True
@@ -194,7 +194,7 @@ class ClientConnection(Generic[S]):
         self._held |= _CLOSING
         self._pool.forget(self._try_room)
         self._buffer.clear()
-        _release(self._out)
+        release_parts(self._out)
         self._out = []
         self._abandon()
         self._on_closed(self)
@@ -392,9 +392,3 @@ class ClientConnection(Generic[S]):
         self._ahead_bytes = 0
         for slot in slots:
             slot._forget()
-
-
-def _release(parts: list[Part] | None) -> None:
-    for part in parts or ():
-        if not isinstance(part, (bytes, bytearray, memoryview)):
-            part.release()

@@ -26,7 +26,7 @@ from kafkalite.coordinator.groups.classic.records import (
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.core import Send
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
-from kafkalite.log.files import Part
+from kafkalite.log.files import read_part
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
@@ -227,7 +227,7 @@ class _Replay:
             )
             if read.part is None:
                 raise CorruptRecordError(f"nothing can be read at offset {self.offset}")
-            self._apply(_bytes_of(read.part))
+            self._apply(read_part(read.part))
             max_bytes -= read.size_bytes
         return self.offset >= end
 
@@ -240,16 +240,6 @@ class _Replay:
             _apply_batch(self.core, buffer, position, header)
             self.offset = header.next_offset
             position += header.size_bytes
-
-
-def _bytes_of(part: Part) -> memoryview:
-    """A copy of what was read."""
-    if isinstance(part, bytes | bytearray | memoryview):
-        return memoryview(part)
-    try:
-        return memoryview(part.read(0, len(part)))
-    finally:
-        part.release()
 
 
 def _apply_batch(

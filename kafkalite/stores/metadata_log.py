@@ -34,7 +34,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.directories import METADATA_PARTITION, parse_partition
-from kafkalite.log.files import Files
+from kafkalite.log.files import Files, read_part
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.changes import Change, encode_change
@@ -289,11 +289,7 @@ class MetadataLog:
             part = read.part
             if part is None:
                 raise InvariantError(f"{self._folder} has a hole at offset {offset}")
-            if isinstance(part, bytes | bytearray | memoryview):
-                data = memoryview(part)
-            else:
-                data = memoryview(part.read(0, read.size_bytes))
-                part.release()
+            data = read_part(part)
             next_offset = offset
             for position, header in iter_headers(data):
                 next_offset = header.next_offset

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.log.files import File, Files, FileSlice, Part
+from kafkalite.log.files import File, Files, FileSlice, Part, read_part, release_parts
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
 from kafkalite.log.open_files import OpenFiles
@@ -142,6 +142,15 @@ def test_a_slice_is_a_range(file: File) -> None:
     assert len(part) == 4
     assert content(part) == b"bcde"
     assert content(file.slice(6, 0)) == b""
+
+
+def test_a_part_is_read_whole_and_given_back(file: File) -> None:
+    file.append((b"abcdef",))
+    assert bytes(read_part(file.slice(1, 3))) == b"bcd"
+    assert bytes(read_part(b"xyz")) == b"xyz"
+    release_parts([b"bytes", file.slice(0, 1), memoryview(b"view"), file.slice(0, 2)])
+    if isinstance(file, OsFile):
+        assert file.leases == 0
 
 
 def test_a_slice_outlives_growth(file: File) -> None:
