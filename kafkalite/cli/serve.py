@@ -193,6 +193,7 @@ def _broker(
     from kafkalite.ports.clock import RealClock
     from kafkalite.ports.entropy import RealEntropy
     from kafkalite.ports.network_sockets import SocketNetwork
+    from kafkalite.ports.vigil import STAY_AWAKE_US
     from kafkalite.ports.workers import ThreadWorkers
     from kafkalite.server.broker import Broker, Ports
 
@@ -210,6 +211,7 @@ def _broker(
         clock,
         backlog=config.socket_listen_backlog_size,
         send_buffer_bytes=config.socket_send_buffer_bytes,
+        stay_awake_us=STAY_AWAKE_US,
     )
     ports = Ports(clock, RealEntropy(), network, files, ThreadWorkers())
     return Broker(config, ports, location=location, on_failure=on_failure)

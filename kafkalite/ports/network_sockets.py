@@ -19,6 +19,7 @@ from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.network import Address, Connection, Dialing, Listener, NewConnection
 from kafkalite.ports.peer_ends import PeerEnds
 from kafkalite.ports.socket_link import SocketLink
+from kafkalite.ports.vigil import Vigil
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class _Options:
 
     send_buffer_bytes: int
     peer_ends: PeerEnds
+    vigil: Vigil
 
 
 class SocketNetwork:
@@ -70,12 +72,15 @@ class SocketNetwork:
         *,
         backlog: int = DEFAULT_BACKLOG,
         send_buffer_bytes: int = DEFAULT_SEND_BUFFER_BYTES,
+        stay_awake_us: int = 0,
     ) -> None:
         """`send_buffer_bytes` is Kafka's `socket.send.buffer.bytes`, -1 leaves it to the kernel;
-        `backlog` is `socket.listen.backlog.size`."""
+        `backlog` is `socket.listen.backlog.size`. `stay_awake_us` is for a process that has little
+        to do besides: see `Vigil`."""
         self._clock = clock
         self._backlog = backlog
-        self._options = _Options(send_buffer_bytes, PeerEnds())
+        vigil = Vigil(asyncio.get_running_loop().call_soon, stay_awake_us)
+        self._options = _Options(send_buffer_bytes, PeerEnds(), vigil)
 
     def listen(self, host: str, port: int, new_connection: NewConnection) -> Listener:
         """See `Network`."""
@@ -308,7 +313,7 @@ def _open(
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if options.send_buffer_bytes >= 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-        link = SocketLink(loop, sock, connection, options.peer_ends)
+        link = SocketLink(loop, sock, connection, options.peer_ends, options.vigil)
     except OSError as error:
         # The peer is gone already.
         sock.close()

@@ -18,6 +18,7 @@ from itertools import islice
 from kafkalite.log.files import Buffer, FileSlice, Part, release_parts
 from kafkalite.ports.network import Address, Connection
 from kafkalite.ports.peer_ends import PeerEnds
+from kafkalite.ports.vigil import Vigil
 
 TURN_BYTES = 1 << 20
 """The most that `sendfile` takes in a turn of the loop, so that the other connections have
@@ -58,6 +59,7 @@ class SocketLink:
         "_reading",
         "_sent",
         "_socket",
+        "_vigil",
         "_writing",
     )
 
@@ -67,6 +69,7 @@ class SocketLink:
         sock: socket.socket,
         connection: Connection,
         peer_ends: PeerEnds,
+        vigil: Vigil,
     ) -> None:
         self._loop = loop
         self._socket = sock
@@ -80,6 +83,7 @@ class SocketLink:
         self._progress = 0
         self._paused = False
         self._peer_ends = peer_ends
+        self._vigil = vigil
         self._ended: Callable[[], None] | None = None
         """Of `watch_end`."""
         self._reading = False
@@ -180,6 +184,7 @@ class SocketLink:
             self._end(None)
             return False
         self._connection.filled(size)
+        self._vigil.prolong()  # From the answer on: that is what the next request comes after.
         return size <= SMALL_RECEIVE and size == len(space)
 
     # Sending.

@@ -14,6 +14,7 @@ from kafkalite.log.files import Part
 from kafkalite.ports import socket_link
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.ports.peer_ends import PeerEnds
+from kafkalite.ports.vigil import Vigil
 from kafkalite.testing.clock import SteerableClock
 from tests.ports.test_network_sockets import Machine, Slice, _connected, _turn, made, over_sockets
 
@@ -41,7 +42,8 @@ async def _noting_link() -> tuple[socket.socket, NotingSocket, socket_link.Socke
         client = socket.create_connection(listening.getsockname())
         noting = NotingSocket(listening.accept()[0])
     machine = Machine()
-    link = socket_link.SocketLink(asyncio.get_running_loop(), noting, machine, PeerEnds())
+    loop = asyncio.get_running_loop()
+    link = socket_link.SocketLink(loop, noting, machine, PeerEnds(), Vigil(loop.call_soon, 0))
     link.start()
     return client, noting, link
 
