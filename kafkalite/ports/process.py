@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 _START_TIME_FIELD = 22 - 3
 """In `/proc/self/stat`, counted from the field after the command's name."""
@@ -44,7 +43,9 @@ def age_ms() -> int:
     To 10 ms on Linux. Elsewhere the processor time used so far, which is close while starting up.
     """
     try:
-        fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        # Not by `pathlib`, whose import takes 4 ms of a start.
+        with open("/proc/self/stat", encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
         started_s = int(fields[_START_TIME_FIELD]) / os.sysconf("SC_CLK_TCK")
         return int((time.clock_gettime(time.CLOCK_BOOTTIME) - started_s) * 1000)
     except (OSError, AttributeError, ValueError, IndexError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from kafkalite.errors import ErrorCode
@@ -57,7 +59,8 @@ async def test_a_member_joins_syncs_and_leaves(running: Running, version: int) -
     joined = await client.ask(request, version, JoinGroupResponse)
     if version >= 4:
         assert joined.error_code == ErrorCode.MEMBER_ID_REQUIRED
-        assert joined.member_id.startswith("client-")
+        uuid = joined.member_id.removeprefix("client-")
+        assert str(UUID(uuid)) == uuid
         assert joined.protocol_name == (None if version >= 7 else "")
         request.member_id = joined.member_id
         joined = await client.ask(request, version, JoinGroupResponse)

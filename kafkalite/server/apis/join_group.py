@@ -10,8 +10,6 @@ Answered when the group is ready: all members have come, or their time is over.
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from kafkalite.coordinator.groups.classic.events import GroupProtocol, Joined, JoinGroup
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
@@ -24,6 +22,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.group_requests import FOREVER_MS, Question, ask_groups, client_host
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
+from kafkalite.types import Uuid
 
 API = Api(ApiKey.JOIN_GROUP, JoinGroupRequest, JoinGroupResponse, min_version=0, max_version=9)
 
@@ -31,6 +30,12 @@ _FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
 _FIRST_VERSION_WITH_MEMBER_ID_REQUIRED = 4
 _FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 _FIRST_VERSION_WITH_SKIPPED_ASSIGNMENT = 9
+
+
+def _in_groups(uuid: Uuid) -> str:
+    """As Java prints one. The module `uuid` does so too; it takes 2 ms of a start."""
+    digits = uuid.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Parked:
@@ -51,7 +56,7 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
         ),
         client_id=ctx.client_id or "",
         client_host=client_host(ctx),
-        new_member_uuid=str(UUID(bytes=ctx.services.entropy.uuid())),
+        new_member_uuid=_in_groups(ctx.services.entropy.uuid()),
         requires_known_member_id=version >= _FIRST_VERSION_WITH_MEMBER_ID_REQUIRED,
         supports_skipping_assignment=version >= _FIRST_VERSION_WITH_SKIPPED_ASSIGNMENT,
     )
