@@ -5,9 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kafkalite.ports.clock import RealClock
+
 Headers = tuple[tuple[str, bytes], ...]
 
-BASE_TIMESTAMP = 1_750_000_000_000
+BASE_TIMESTAMP = RealClock().now_ms() // 1_000 * 1_000 - 3_600_000
+"""An hour before this run, in ms. A broker deletes what is older than its topic's `retention.ms`
+(seven days), by the records' own timestamps and whenever it looks: the real Kafka 30 s after it
+has started, so that fixed times of long ago would be gone amid whichever test runs then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 Every version of each API that kafkalite serves. Compared is all but what no two brokers share: ids,
 addresses, disks, words of documentation, and the list of APIs, of which ours is a part of Kafka's.
+The topic's id and the time of the records are put in anew: a broker deletes what is older than
+`retention.ms`.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
     row for row in rows("wire.jsonl") if (row["key"], row["version"]) == (18, 5)
 )
+RECORDS_FROM, TIME = 17, slice(27, 35)
+"""Of a record batch: from its CRC on; its base timestamp."""
 LOADING = 14
 """COORDINATOR_LOAD_IN_PROGRESS."""
 DIFFERS = {
@@ -82,15 +86,23 @@ def answers(golden: Golden) -> dict[tuple[str, int], Answer]:
     golden.fresh_topics({"t": {"num_partitions": 2}})
     leftover = [{"name": f"sweep-{version}", "topic_id": None} for version in range(10)]
     golden.call("DeleteTopics", 6, {"topics": leftover, "timeout_ms": 5_000})
-    fetch = next(row for row in RECORDED if row["api"] == "Fetch")
-    recorded_id = uuid.UUID(fetch["request"]["topics"][0]["topic_id"]).bytes
+    fetch, produce = (
+        next(row["request"] for row in RECORDED if row["api"] == api)
+        for api in ("Fetch", "Produce")
+    )
+    recorded_id = uuid.UUID(fetch["topics"][0]["topic_id"]).bytes
     topic_id = uuid.UUID(golden.metadata(["t"])["topics"][0]["topic_id"]).bytes
-    return {
-        (row["api"], row["version"]): Answer(
-            *golden.ask(bytes.fromhex(row["request_hex"]).replace(recorded_id, topic_id))
-        )
-        for row in RECORDED
-    }
+    batch = bytes.fromhex(produce["topic_data"][0]["partition_data"][0]["records"])
+    assert golden.script["batch"](ts=int.from_bytes(batch[TIME])) == batch
+    recorded, of_now = batch[RECORDS_FROM:], golden.script["batch"]()[RECORDS_FROM:]
+    answers = {}
+    for row in RECORDED:
+        frame = bytes.fromhex(row["request_hex"]).replace(recorded_id, topic_id)
+        outcome, answer = golden.ask(frame.replace(recorded, of_now))
+        if answer is not None:
+            answer = answer.replace(of_now, recorded)
+        answers[row["api"], row["version"]] = Answer(outcome, answer)
+    return answers
 
 
 def by_group(response: object) -> object:
