@@ -31,7 +31,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.fetch import (
@@ -248,6 +248,16 @@ class FetchSession:
             wait.wake()
 
 
+class Told(NamedTuple):
+    """A partition of a new session."""
+
+    topic: str
+    """Empty where only the id is known."""
+    topic_id: Uuid
+    asked: FetchPartition
+    data: PartitionData
+
+
 class FetchSessions:
     """All fetch sessions of a broker, at most `slots`
     (`max.incremental.fetch.session.cache.slots`)."""
@@ -293,7 +303,7 @@ class FetchSessions:
 
     def create(
         self,
-        told: Sequence[tuple[str, Uuid, FetchPartition, PartitionData]],
+        told: Sequence[Told],
         *,
         candidate_id: int,
         is_privileged: bool,
@@ -301,8 +311,7 @@ class FetchSessions:
         now: TimestampMs,
     ) -> int:
         """The id of a new session, whose client is told just that; 0 when no slot is to be had.
-        `told`: name and id of the topic, wish and answer, for each partition. `candidate_id`: a
-        random number from 1 to 2**31 - 1."""
+        `candidate_id`: a random number from 1 to 2**31 - 1."""
         worth = (is_privileged, len(told), 0)
         if len(self._sessions) >= self._slots and not self._evict(worth, now):
             return NO_SESSION

@@ -6,8 +6,12 @@ does not know is set apart there: it ends no wait, and stands last in the answer
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import cast
+
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.epochs import EpochEnd
+from kafkalite.log.files import Part, release_parts
 from kafkalite.protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -202,8 +206,7 @@ def failure(index: int, code: ErrorCode) -> PartitionData:
     )
 
 
-def release_records(data: PartitionData) -> None:
-    """Give back the slice of an answer that is not sent."""
-    give_back = getattr(data.records, "release", None)
-    if give_back is not None:
-        give_back()
+def release_records(answers: Iterable[PartitionData]) -> None:
+    """Give back the slices of answers that are not sent."""
+    # The codec knows records as `Sized` alone; nothing but parts is put there.
+    release_parts(cast("Part", data.records) for data in answers)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
-from kafkalite.replica.fetch_session import FetchWatcher
+from kafkalite.replica.fetch_answers import FetchedFrom
 from kafkalite.types import Offset, TimestampMs
 
 MakeAnswer = Callable[[], Response | None]
@@ -73,12 +73,6 @@ class Parked:
         self._timer.cancel()
         if self._forget is not None:
             self._forget()
-
-
-class FetchedFrom(Protocol):
-    """What a partition, or a fetch session, keeps of the fetches that wait for it."""
-
-    fetches: dict[FetchWatcher, None]
 
 
 class CommittedTo(Protocol):

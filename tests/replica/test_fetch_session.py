@@ -22,6 +22,7 @@ from kafkalite.replica.fetch_session import (
     FetchSessions,
     FetchWatcher,
     SessionPartition,
+    Told,
 )
 from kafkalite.types import ZERO_UUID, TimestampMs, Uuid
 
@@ -84,11 +85,9 @@ def create(
     now: TimestampMs = T0,
 ) -> int:
     """The id of a session of partitions 0 to `size` - 1, all empty as far as its client knows."""
+    topic, topic_id = ("", ID) if by_id else ("t", ZERO_UUID)
     return sessions.create(
-        [
-            ("" if by_id else "t", ID if by_id else ZERO_UUID, FetchPartition(partition=p), data(p))
-            for p in range(size)
-        ],
+        [Told(topic, topic_id, FetchPartition(partition=p), data(p)) for p in range(size)],
         candidate_id=candidate,
         is_privileged=follower,
         uses_topic_ids=by_id,
