@@ -15,18 +15,10 @@ setting that has no effect here that it has none.
 
 from __future__ import annotations
 
-from kafkalite.config.dynamic import (
-    BrokerLayers,
-    DescribedConfig,
-    describe_all_brokers,
-    describe_broker,
-    describe_client_metrics,
-    describe_group,
-    describe_topic,
-)
+from kafkalite.config.dynamic import DescribedConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.described_configs import describe
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType
-from kafkalite.metadata.topic_names import validate_topic_name
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -89,7 +81,12 @@ def _result(
     services: Services, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> DescribeConfigsResult:
     try:
-        described = _describe(services, resource.resource_type, resource.resource_name)
+        described = describe(
+            services.image,
+            ConfigResource(resource.resource_type, resource.resource_name),
+            services.broker_id,
+            services.config.settings,
+        )
     except KafkaError as error:
         return _refused(resource, error.code, error.message)
     wanted = resource.configuration_keys
@@ -119,60 +116,4 @@ def _config(
         ],
         config_type=config.type,
         documentation=config.doc if request.include_documentation else None,
-    )
-
-
-def _describe(services: Services, type: int, name: str) -> list[DescribedConfig]:
-    image = services.image
-    of_it = image.configs.get(ConfigResource(type, name), {})
-    broker = _layers(services)
-    match type:
-        case ConfigResourceType.TOPIC:
-            validate_topic_name(name)
-            if name not in image.topics:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return describe_topic(of_it, broker)
-        case ConfigResourceType.BROKER if not name:
-            return describe_all_brokers(of_it)
-        case ConfigResourceType.BROKER:
-            _check_broker(services, name, "or empty string, ")
-            return describe_broker(broker)
-        case ConfigResourceType.BROKER_LOGGER:
-            if not name:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-            _check_broker(services, name, "")
-            return []
-        case ConfigResourceType.CLIENT_METRICS:
-            if not name:
-                raise KafkaError(
-                    ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty"
-                )
-            return describe_client_metrics(of_it)
-        case _:
-            if not name:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-            return describe_group(of_it, broker)
-
-
-def _check_broker(services: Services, name: str, alternative: str) -> None:
-    try:
-        id = int(name)
-    except ValueError:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-        ) from None
-    if id != services.broker_id:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {services.broker_id} {alternative}but received {name}",
-        )
-
-
-def _layers(services: Services) -> BrokerLayers:
-    configs = services.image.configs
-    own = ConfigResource(ConfigResourceType.BROKER, str(services.broker_id))
-    return BrokerLayers(
-        {"broker.id": str(services.broker_id), **services.config.settings},
-        configs.get(ConfigResource(ConfigResourceType.BROKER, ""), {}),
-        configs.get(own, {}),
     )
