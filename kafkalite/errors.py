@@ -195,6 +195,17 @@ _RETRIABLE = frozenset(
 )
 
 
+DEFAULT_MESSAGES = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the"
+        " message was sent to an incompatible broker. See the broker logs for more details."
+    ),
+}
+"""Kafka's words for a code, where some answer carries them beside it."""
+
+
 class KafkaError(Exception):
     """A whole request is refused with `code`. Raised by handlers and cores, mapped once, in
     dispatch."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.errors import (
+    DEFAULT_MESSAGES,
     CorruptRecordError,
     ErrorCode,
     InvariantError,
@@ -29,6 +30,12 @@ def test_what_a_client_tries_again_is_kafkas() -> None:
     assert {code.name for code in ErrorCode if code.retriable} == {
         entry["name"] for entry in KAFKA if entry["retriable"]
     }
+
+
+def test_default_messages_are_kafkas() -> None:
+    told = {entry["name"]: entry["message"] for entry in KAFKA if entry["code"]}
+    for code, message in DEFAULT_MESSAGES.items():
+        assert message == told.get(code.name, "NONE")
 
 
 def test_an_error_carries_its_code_and_message() -> None:

@@ -16,7 +16,7 @@ setting that has no effect here that it has none.
 from __future__ import annotations
 
 from kafkalite.config.dynamic import DescribedConfig
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import DEFAULT_MESSAGES, ErrorCode, KafkaError
 from kafkalite.metadata.described_configs import describe
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType
 from kafkalite.protocol.api_keys import ApiKey
@@ -39,18 +39,13 @@ API = Api(
     max_version=4,
 )
 
-_MALFORMED = (
-    "This most likely occurs because of a request being malformed by the client library or the"
-    " message was sent to an incompatible broker. See the broker logs for more details."
-)
-
 
 def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """Answer from the image and the broker's own settings."""
     if any(
         resource.resource_type not in list(ConfigResourceType) for resource in request.resources
     ):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
+        raise KafkaError(ErrorCode.INVALID_REQUEST, DEFAULT_MESSAGES[ErrorCode.INVALID_REQUEST])
     return DescribeConfigsResponse(
         results=[_result(ctx.services, request, resource) for resource in request.resources]
     )

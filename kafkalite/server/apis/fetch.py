@@ -73,10 +73,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
 
     read = FetchReader(ctx, request)
     first = new_pass(read)
-    if _is_enough(request, read):
-        return first.response()
-    waits_at = first.waits_at
-    if not waits_at:
+    if _is_enough(request, read) or not (waits_at := first.waits_at):
         return first.response()
     # Slices are taken anew at the end, so that none is held while nothing is sent.
     release_records(first.told())

@@ -22,7 +22,7 @@ from kafkalite.coordinator.partitioner import (
     coordinator_of,
     is_key,
 )
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import DEFAULT_MESSAGES, ErrorCode, KafkaError
 from kafkalite.metadata.image import TopicImage
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.find_coordinator import (
@@ -49,17 +49,6 @@ API = Api(
 _FIRST_VERSION_WITH_MANY = 4
 _FIRST_VERSION_WITH_SHARE = 6
 _NO_NODE = -1
-_MALFORMED = (
-    "This most likely occurs because of a request being malformed by the client library or the "
-    "message was sent to an incompatible broker. See the broker logs for more details."
-)
-_TEXTS = {
-    ErrorCode.NONE: "NONE",
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: _MALFORMED,
-}
-"""Stands beside the code where one key was asked. Of many keys only those of an unknown type get a
-text."""
 
 
 def handle(
@@ -95,7 +84,7 @@ def refuse(
         )
     return FindCoordinatorResponse(
         error_code=code,
-        error_message=message or _TEXTS.get(code, ""),
+        error_message=message or DEFAULT_MESSAGES.get(code, ""),
         node_id=_NO_NODE,
         port=_NO_NODE,
     )
@@ -105,7 +94,9 @@ def _kind(ctx: RequestContext, request: FindCoordinatorRequest) -> CoordinatorTy
     try:
         kind = CoordinatorType(request.key_type)
     except ValueError:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED) from None
+        # Of many keys, only those of an unknown kind get a text.
+        message = DEFAULT_MESSAGES[ErrorCode.INVALID_REQUEST]
+        raise KafkaError(ErrorCode.INVALID_REQUEST, message) from None
     if kind is CoordinatorType.SHARE and ctx.version < _FIRST_VERSION_WITH_SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     return kind
@@ -126,7 +117,7 @@ def _response(
     (one,) = coordinators
     return FindCoordinatorResponse(
         error_code=one.error_code,
-        error_message=_TEXTS[ErrorCode(one.error_code)],
+        error_message=DEFAULT_MESSAGES[ErrorCode(one.error_code)],
         node_id=one.node_id,
         host=one.host,
         port=one.port,

@@ -12,20 +12,17 @@ with topic ids an unknown id is an error, and deleted topics are left out of "al
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from kafkalite.coordinator.groups.classic.events import (
-    FetchedOffset,
-    FetchOffsets,
-    OffsetsFetched,
-    TopicPartitions,
-)
+from kafkalite.coordinator.groups.classic.events import FetchedOffset, OffsetsFetched
+from kafkalite.coordinator.groups.offset_questions import AskedTopic, OffsetQuestion
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
-    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -38,7 +35,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.group_requests import Question, ask_groups
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, Uuid
+from kafkalite.types import ZERO_UUID
 
 API = Api(
     ApiKey.OFFSET_FETCH, OffsetFetchRequest, OffsetFetchResponse, min_version=1, max_version=10
@@ -47,30 +44,27 @@ API = Api(
 _FIRST_VERSION_WITH_GROUP_ERROR = 2
 _FIRST_VERSION_WITH_MANY = 8
 _FIRST_VERSION_WITH_TOPIC_ID = 10
-_NO_OFFSET = -1
+
+P = TypeVar("P", OffsetFetchResponsePartition, OffsetFetchResponsePartitions)
 
 
 def handle(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Parked:
-    """Ask the coordinator of each group. Versions before 8 are answered as one group of later ones,
-    written down their way."""
-    if ctx.version >= _FIRST_VERSION_WITH_MANY:
-        asked = [_Asked.of(ctx, group) for group in request.groups]
+    """Ask the coordinator of each group. Versions before 8 ask one group, in their own way."""
+    has_many = ctx.version >= _FIRST_VERSION_WITH_MANY
+    if has_many:
+        asked = [_question(ctx, group.group_id, group.topics) for group in request.groups]
     else:
-        asked = [_Asked.of(ctx, _as_group(request))]
+        asked = [_question(ctx, request.group_id, request.topics)]
+    stable = request.require_stable
     questions = [
-        Question(
-            each.group_id,
-            FetchOffsets(None, each.group_id, each.topics, require_stable=request.require_stable),
-            OffsetsFetched,
-        )
-        for each in asked
+        Question(each.group_id, each.event(require_stable=stable), OffsetsFetched) for each in asked
     ]
 
     def answer(replies: list[OffsetsFetched | KafkaError]) -> OffsetFetchResponse:
-        groups = [_group(ctx, each, reply) for each, reply in zip(asked, replies, strict=True)]
-        if ctx.version >= _FIRST_VERSION_WITH_MANY:
-            return OffsetFetchResponse(groups=groups)
-        return _as_single(groups[0], request, ctx.version)
+        if not has_many:
+            return _single(ctx, asked[0], replies[0])
+        answers = zip(asked, replies, strict=True)
+        return OffsetFetchResponse(groups=[_group(ctx, each, reply) for each, reply in answers])
 
     return ask_groups(ctx, questions, answer)
 
@@ -87,139 +81,66 @@ def refuse(request: OffsetFetchRequest, code: ErrorCode, message: str) -> Offset
     return OffsetFetchResponse(error_code=code)
 
 
-class _Asked(NamedTuple):
-    """What is asked of one group."""
-
-    group_id: str
-    topics: tuple[TopicPartitions, ...] | None
-    unknown: tuple[OffsetFetchRequestTopics, ...]
-    """By an id that no topic has."""
-
-    @classmethod
-    def of(cls, ctx: RequestContext, group: OffsetFetchRequestGroup) -> _Asked:
-        if group.topics is None:
-            return cls(group.group_id, None, ())
-        if ctx.version < _FIRST_VERSION_WITH_TOPIC_ID:
-            topics = tuple(
-                TopicPartitions(topic.name, tuple(topic.partition_indexes))
-                for topic in group.topics
-            )
-            return cls(group.group_id, topics, ())
-        known, unknown = [], []
-        for topic in group.topics:
-            found = ctx.services.image.topics_by_id.get(topic.topic_id)
-            if found is None:
-                unknown.append(topic)
-            else:
-                known.append(TopicPartitions(found.name, tuple(topic.partition_indexes)))
-        return cls(group.group_id, tuple(known), tuple(unknown))
-
-
-def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
-    topics = request.topics
-    return OffsetFetchRequestGroup(
-        group_id=request.group_id,
-        topics=(
-            None
-            if topics is None
-            else [
-                OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
-                for topic in topics
-            ]
-        ),
-    )
+def _question(
+    ctx: RequestContext,
+    group_id: str,
+    topics: Sequence[OffsetFetchRequestTopic | OffsetFetchRequestTopics] | None,
+) -> OffsetQuestion:
+    by_id = ctx.version >= _FIRST_VERSION_WITH_TOPIC_ID
+    asked: list[AskedTopic] | None = None
+    if topics is not None:
+        keys = [TopicKey(topic.name, getattr(topic, "topic_id", ZERO_UUID)) for topic in topics]
+        indexes = [tuple(topic.partition_indexes) for topic in topics]
+        asked = list(map(AskedTopic, keys, indexes))
+    return OffsetQuestion.of(ctx.services.image, group_id, asked, by_id=by_id)
 
 
 def _group(
-    ctx: RequestContext, asked: _Asked, reply: OffsetsFetched | KafkaError
+    ctx: RequestContext, asked: OffsetQuestion, reply: OffsetsFetched | KafkaError
 ) -> OffsetFetchResponseGroup:
     if isinstance(reply, KafkaError):
         return OffsetFetchResponseGroup(group_id=asked.group_id, error_code=reply.code)
-    has_ids = ctx.version >= _FIRST_VERSION_WITH_TOPIC_ID
-    topics: dict[str, OffsetFetchResponseTopics] = {}
-    for fetched in reply.offsets:
-        topic = topics.get(fetched.topic)
-        if topic is None:
-            topic = topics[fetched.topic] = OffsetFetchResponseTopics(
-                name="" if has_ids else fetched.topic,
-                topic_id=_id_of(ctx.services.image, fetched.topic) if has_ids else ZERO_UUID,
+    return OffsetFetchResponseGroup(
+        group_id=asked.group_id,
+        topics=[
+            OffsetFetchResponseTopics(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=_partitions(OffsetFetchResponsePartitions, topic.offsets),
             )
-        topic.partitions.append(_partition(fetched))
-    listed = [topic for topic in topics.values() if not has_ids or topic.topic_id != ZERO_UUID]
-    listed += [_unknown(topic) for topic in asked.unknown]
-    return OffsetFetchResponseGroup(group_id=asked.group_id, topics=listed)
-
-
-def _id_of(image: MetadataImage, name: str) -> Uuid:
-    """Zero for a topic that is gone."""
-    found = image.topics.get(name)
-    return ZERO_UUID if found is None else found.id
-
-
-def _partition(fetched: FetchedOffset) -> OffsetFetchResponsePartitions:
-    return OffsetFetchResponsePartitions(
-        partition_index=fetched.partition,
-        committed_offset=fetched.offset,
-        committed_leader_epoch=fetched.leader_epoch,
-        metadata=fetched.metadata,
-        error_code=fetched.code,
-    )
-
-
-def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
-    return OffsetFetchResponseTopics(
-        topic_id=topic.topic_id,
-        partitions=[
-            OffsetFetchResponsePartitions(
-                partition_index=index,
-                committed_offset=_NO_OFFSET,
-                metadata="",
-                error_code=ErrorCode.UNKNOWN_TOPIC_ID,
-            )
-            for index in topic.partition_indexes
+            for topic in asked.told(ctx.services.image, reply.offsets)
         ],
     )
 
 
-def _as_single(
-    group: OffsetFetchResponseGroup, request: OffsetFetchRequest, version: int
+def _single(
+    ctx: RequestContext, asked: OffsetQuestion, reply: OffsetsFetched | KafkaError
 ) -> OffsetFetchResponse:
-    code = ErrorCode(group.error_code)
-    if code is not ErrorCode.NONE and version < _FIRST_VERSION_WITH_GROUP_ERROR:
-        # There the code has no place but at each partition.
-        return OffsetFetchResponse(
-            topics=[
-                OffsetFetchResponseTopic(
-                    name=topic.name,
-                    partitions=[
-                        OffsetFetchResponsePartition(
-                            partition_index=index,
-                            committed_offset=_NO_OFFSET,
-                            metadata="",
-                            error_code=code,
-                        )
-                        for index in topic.partition_indexes
-                    ],
-                )
-                for topic in request.topics or ()
-            ]
-        )
+    if not isinstance(reply, KafkaError):
+        told = asked.told(ctx.services.image, reply.offsets)
+    elif ctx.version >= _FIRST_VERSION_WITH_GROUP_ERROR:
+        return OffsetFetchResponse(error_code=reply.code)
+    else:
+        told = asked.refused(reply.code)
     return OffsetFetchResponse(
-        error_code=code,
         topics=[
             OffsetFetchResponseTopic(
                 name=topic.name,
-                partitions=[
-                    OffsetFetchResponsePartition(
-                        partition_index=each.partition_index,
-                        committed_offset=each.committed_offset,
-                        committed_leader_epoch=each.committed_leader_epoch,
-                        metadata=each.metadata,
-                        error_code=each.error_code,
-                    )
-                    for each in topic.partitions
-                ],
+                partitions=_partitions(OffsetFetchResponsePartition, topic.offsets),
             )
-            for topic in group.topics
+            for topic in told
         ],
     )
+
+
+def _partitions(kind: type[P], offsets: Iterable[FetchedOffset]) -> list[P]:
+    return [
+        kind(
+            partition_index=each.partition,
+            committed_offset=each.offset,
+            committed_leader_epoch=each.leader_epoch,
+            metadata=each.metadata,
+            error_code=each.code,
+        )
+        for each in offsets
+    ]
