@@ -25,11 +25,14 @@ NOT_OURS = (MESSAGES, ROOT / "tests" / "data", ROOT / "compat_tests" / "oracle")
 MOST_LINES = 500
 MEDIAN_LINES = 200
 MOST_LINES_OF_A_FUNCTION = 60
+MOST_LINES_OF_A_HANDLER = 150
+"""More of them, and what they decide wants a core of its own."""
 LONG_FILES: dict[str, str] = {
     "kafkalite/config/definitions.py": "a table of settings",
     "kafkalite/config/described_keys.py": "a table of settings",
 }
 LONG_FUNCTIONS: dict[str, str] = {}
+LONG_HANDLERS: dict[str, str] = {}
 PURE = ("config", "controller", "coordinator", "metadata", "protocol", "replica")
 """Packages whose every file is covered by its own test file."""
 WITHOUT_TWIN: dict[str, str] = {}
@@ -107,6 +110,15 @@ def test_no_function_is_long() -> None:
         if size > MOST_LINES_OF_A_FUNCTION
     ]
     judge(long, LONG_FUNCTIONS)
+
+
+def test_no_handler_is_long() -> None:
+    long = [
+        f"{relative(path)} has {lines(path)} lines"
+        for path in sources()
+        if path.parent == APIS and lines(path) > MOST_LINES_OF_A_HANDLER
+    ]
+    judge(long, LONG_HANDLERS)
 
 
 def test_each_file_of_a_pure_core_has_its_test_file() -> None:

@@ -15,12 +15,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkalite.controller.events import (
-    AlterConfigs,
-    ConfigEdit,
-    ConfigsAltered,
-    ResourceEdits,
-)
+from kafkalite.controller.events import ConfigEdit, ResourceEdits
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
 from kafkalite.protocol.api_keys import ApiKey
@@ -31,7 +26,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.controller_answers import parked_answer
+from kafkalite.server.config_alterations import alter, refused
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
@@ -47,40 +42,22 @@ API = Api(
 
 def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> Parked:
     """Ask the controller, and wait for it."""
-    services = ctx.services
-    parked, on_reply = parked_answer(
-        services,
-        services.config.request_timeout_ms,
-        answer=_response,
+    return alter(
+        ctx.services,
+        map(_wanted, request.resources),
+        AlterConfigsResourceResponse,
+        respond=_response,
         refuse=partial(refuse, request),
+        replaces_all=False,
+        validate_only=request.validate_only,
     )
-    services.controller.submit(
-        AlterConfigs(
-            token=None,
-            resources=tuple(_wanted(resource) for resource in request.resources),
-            asked=services.broker_id,
-            validate_only=request.validate_only,
-        ),
-        on_reply,
-    )
-    return parked
 
 
 def refuse(
     request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str
 ) -> IncrementalAlterConfigsResponse:
     """The same code for every resource."""
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=code,
-                error_message=message or None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource in request.resources
-        ]
-    )
+    return _response(refused(AlterConfigsResourceResponse, request.resources, code, message))
 
 
 def _wanted(resource: AlterConfigsResource) -> ResourceEdits:
@@ -93,15 +70,5 @@ def _wanted(resource: AlterConfigsResource) -> ResourceEdits:
     )
 
 
-def _response(altered: ConfigsAltered) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(
-                error_code=each.code,
-                error_message=each.message,
-                resource_type=each.resource.type,
-                resource_name=each.resource.name,
-            )
-            for each in altered.resources
-        ]
-    )
+def _response(responses: list[AlterConfigsResourceResponse]) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(responses=responses)
