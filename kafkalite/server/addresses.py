@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kafkalite.config.listeners import WILDCARDS, ListenerAddress
-from kafkalite.metadata.image import BrokerImage, Endpoint, MetadataImage, PartitionImage
+from kafkalite.metadata.image import BrokerImage, Endpoint
 from kafkalite.ports.network import Address
 from kafkalite.ports.process import host_name
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, Uuid
+from kafkalite.types import BrokerId
 
 _MAPPED_PREFIX = "::ffff:"
 """An IPv4 client on an IPv6 socket."""
@@ -78,21 +78,3 @@ def registered_endpoint(bound: Address, advertised: ListenerAddress) -> Endpoint
     if host in WILDCARDS:
         host = host_name()
     return Endpoint(advertised.name, host, advertised.port or bound.port)
-
-
-def leader_of(
-    image: MetadataImage, topic: str, topic_id: Uuid, index: int
-) -> PartitionImage | None:
-    """Who leads a partition that a request names by its topic's name, or by its id when it has
-    one."""
-    if topic_id != ZERO_UUID:
-        found = image.topics_by_id.get(topic_id)
-        if found is None:
-            return None
-        topic = found.name
-    return image.partition(topic, index)
-
-
-def nodes_of(ctx: RequestContext, brokers: set[BrokerId]) -> list[Node]:
-    """Only these: for answers that tell where a partition's leader is now (KIP-951)."""
-    return [node for node in nodes(ctx) if node.broker_id in brokers]

@@ -12,6 +12,7 @@ from typing import cast
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.files import Part, release_parts
+from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -23,7 +24,7 @@ from kafkalite.protocol.messages.fetch import (
     PartitionData,
 )
 from kafkalite.replica.fetch_plan import FetchBudget
-from kafkalite.server.addresses import leader_of, nodes_of
+from kafkalite.server.moved_leaders import current_leader, endpoints
 from kafkalite.server.partition import Partition
 from kafkalite.server.request import RequestContext
 from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
@@ -114,10 +115,7 @@ class FetchReader:
         """With the addresses of the leaders that the answers name."""
         response = FetchResponse(responses=responses)
         if self._moved_leaders:
-            response.node_endpoints = [
-                NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
-                for node in nodes_of(self._ctx, self._moved_leaders)
-            ]
+            response.node_endpoints = endpoints(self._ctx, NodeEndpoint, self._moved_leaders)
         return response
 
     def in_order(
@@ -161,12 +159,10 @@ class FetchReader:
         self.failed = True
         data = failure(index, code)
         if self._ctx.version >= _FIRST_VERSION_WITH_LEADERS and code in _LEADER_ERRORS:
-            leader = leader_of(self._ctx.services.image, topic, topic_id, index)
-            if leader is not None:
-                self._moved_leaders.add(leader.leader)
-                data.current_leader = LeaderIdAndEpoch(
-                    leader_id=leader.leader, leader_epoch=leader.leader_epoch
-                )
+            key = TopicKey(topic, topic_id)
+            data.current_leader = current_leader(
+                self._ctx, LeaderIdAndEpoch, key, index, self._moved_leaders
+            )
         return data
 
     def _unknown(self, topic: str, topic_id: Uuid, index: int, code: ErrorCode) -> PartitionData:

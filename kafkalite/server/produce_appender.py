@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.validation import InvalidRecordsError, UnfitBatchesError
+from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -16,7 +17,7 @@ from kafkalite.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from kafkalite.server.addresses import leader_of
+from kafkalite.server.moved_leaders import current_leader
 from kafkalite.server.partition import ACKS_ALL, Partition
 from kafkalite.server.purgatory import CommitWait, Parked
 from kafkalite.server.request import RequestContext
@@ -130,10 +131,8 @@ class ProduceAppender:
             self.ctx.version >= _FIRST_VERSION_WITH_LEADERS
             and code is ErrorCode.NOT_LEADER_OR_FOLLOWER
         ):
-            leader = leader_of(self.ctx.services.image, topic.name, topic.topic_id, index)
-            if leader is not None:
-                self.moved_leaders.add(leader.leader)
-                response.current_leader = LeaderIdAndEpoch(
-                    leader_id=leader.leader, leader_epoch=leader.leader_epoch
-                )
+            key = TopicKey(topic.name, topic.topic_id)
+            response.current_leader = current_leader(
+                self.ctx, LeaderIdAndEpoch, key, index, self.moved_leaders
+            )
         return response

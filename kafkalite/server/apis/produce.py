@@ -34,8 +34,8 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRANSACTIONAL_BIT
 from kafkalite.protocol.records.compression import Compression
-from kafkalite.server.addresses import nodes_of
 from kafkalite.server.apis.api import Api
+from kafkalite.server.moved_leaders import endpoints
 from kafkalite.server.partition import ACKS_ALL
 from kafkalite.server.produce_appender import ProduceAppender
 from kafkalite.server.purgatory import Parked
@@ -76,10 +76,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
         ]
     )
     if appender.moved_leaders:
-        response.node_endpoints = [
-            NodeEndpoint(node_id=node.broker_id, host=node.host, port=node.port, rack=node.rack)
-            for node in nodes_of(ctx, appender.moved_leaders)
-        ]
+        response.node_endpoints = endpoints(ctx, NodeEndpoint, appender.moved_leaders)
     if acks == ACKS_NONE:
         if appender.refused:
             raise ProtocolError("a produce with acks=0 was refused; closing is the only answer")
