@@ -55,7 +55,7 @@ simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds, or wit
 	@SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) $(BIN)/pytest -q tests/simulation --timeout 0
 
 wheel: $(VENV)/.dev ## build dist/*.whl
-	@$(BIN)/pip wheel -q --no-deps --wheel-dir dist . && ls dist/*.whl
+	@$(BIN)/pip wheel -q --no-deps --no-build-isolation --wheel-dir dist . && ls dist/*.whl
 
 clean: ## remove all that the commands above made, but no data
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,12 +53,14 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(*options: str, folder: Path, port: str | None = "0") -> Iterator[Served]:
+def serving(
+    *options: str, folder: Path, port: str | None = "0", command: Sequence[str] = COMMAND
+) -> Iterator[Served]:
     """With these options, started in that folder; killed at the end if it still runs. Without a
     `port` the options say where to listen."""
     ports = () if port is None else ("--port", port)
     process = subprocess.Popen(
-        [*COMMAND, "serve", *ports, *options],
+        [*command, "serve", *ports, *options],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
