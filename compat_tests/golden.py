@@ -22,8 +22,10 @@ SCRIPT = DATA / "make" / "errors.py"
 
 PARTITIONS = 50
 """Of `__consumer_offsets`, by default."""
-NOT_READY = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
+LOADING = 14
+"""COORDINATOR_LOAD_IN_PROGRESS."""
+NOT_READY = (LOADING, 15, 16)
+"""And COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 Fields = dict[str, Any]
 """A request or response as JSON: any value that a schema can hold."""
 
@@ -105,6 +107,26 @@ class Golden:
             }
             while self.call("Heartbeat", 4, beat)["error_code"] in NOT_READY:
                 pass
+
+    def init_producer_id(self, version: int, fields: Fields) -> Fields:
+        """As clients do: the real Kafka says COORDINATOR_LOAD_IN_PROGRESS until its first block of
+        ids has come, which the first request makes it ask for."""
+        while True:
+            answer = self.call("InitProducerId", version, fields)
+            if answer["error_code"] != LOADING:
+                return answer
+
+    def fresh_groups(self, *groups: str) -> None:
+        """There are no such groups: members that an earlier run left in them leave."""
+        for group in groups:
+            asked = {"groups": [group], "include_authorized_operations": False}
+            (described,) = self.call("DescribeGroups", 5, asked)["groups"]
+            members = [
+                {"member_id": member["member_id"], "group_instance_id": None, "reason": None}
+                for member in described["members"]
+            ]
+            self.call("LeaveGroup", 5, {"group_id": group, "members": members})
+        self.call("DeleteGroups", 2, {"groups_names": groups})
 
     def fresh_topics(self, topics: dict[str, Fields]) -> None:
         """Creates topics (name to the fields of its CreateTopics item), after deleting old ones of

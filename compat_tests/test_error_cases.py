@@ -76,6 +76,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Golden]:
 def answers(golden: Golden) -> dict[str, Answer]:
     """All cases in the order of the recording, since some build on others; by name."""
     golden.await_coordinators()
+    golden.fresh_groups("busy", "fresh-group", "g")
     golden.fresh_topics(TOPICS)
     selected = {row["case"] for row in RECORDED}
     return {
@@ -93,7 +94,7 @@ def prepare(golden: Golden) -> Fields:
     assert not golden.errors(produced)
     init = {"transactional_id": None, "transaction_timeout_ms": 10_000}
     none = {"producer_id": -1, "producer_epoch": -1}
-    first, second = (golden.call("InitProducerId", 4, init | none) for _ in range(2))
+    first, second = (golden.init_producer_id(4, init | none) for _ in range(2))
     _, version, fields = golden.script["fetch"](session_epoch=0)
     session = golden.call("Fetch", version, fields)
     member, other = join_busy(golden)

@@ -43,6 +43,7 @@ REPLAYED = (
     "ListGroups",
     "DescribeGroups",
     "DeleteGroups",
+    "OffsetForLeaderEpoch",
 )
 RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
@@ -50,8 +51,6 @@ JAVA_API_VERSIONS_5 = next(
 )
 RECORDS_FROM, TIME = 17, slice(27, 35)
 """Of a record batch: from its CRC on; its base timestamp."""
-LOADING = 14
-"""COORDINATOR_LOAD_IN_PROGRESS."""
 DIFFERS = {
     "topic_id",
     "host",
@@ -83,6 +82,7 @@ def answers(golden: Golden) -> dict[tuple[str, int], Answer]:
     """All recorded requests put to the broker in the order of the recording, since they build on
     each other."""
     golden.await_coordinators()
+    golden.fresh_groups("g", *(f"sweep-{version}" for version in range(10)))
     golden.fresh_topics({"t": {"num_partitions": 2}})
     leftover = [{"name": f"sweep-{version}", "topic_id": None} for version in range(10)]
     golden.call("DeleteTopics", 6, {"topics": leftover, "timeout_ms": 5_000})
@@ -175,15 +175,6 @@ def assert_part_of(ours: Fields, kafkas: Fields) -> None:
             assert feature == known[feature["name"]]
 
 
-def _producer_id(golden: Golden, version: int, fields: Fields) -> Fields:
-    """As clients do: the real Kafka says COORDINATOR_LOAD_IN_PROGRESS until its first block of ids
-    has come, which the first request makes it ask for."""
-    while True:
-        answer = golden.call("InitProducerId", version, fields)
-        if answer["error_code"] != LOADING:
-            return answer
-
-
 @pytest.mark.parametrize("version", range(6))
 def test_init_producer_id_without_a_transactional_id(golden: Golden, version: int) -> None:
     fields = {
@@ -192,7 +183,7 @@ def test_init_producer_id_without_a_transactional_id(golden: Golden, version: in
         "producer_id": -1,
         "producer_epoch": -1,
     }
-    first, second = (_producer_id(golden, version, fields) for _ in range(2))
+    first, second = (golden.init_producer_id(version, fields) for _ in range(2))
     assert second["producer_id"] > first["producer_id"] >= 0
     for answer in (first, second):
         del answer["producer_id"]
