@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from compat_tests.conftest import BOOTSTRAP
 from kafkalite.ports.clock import RealClock
 from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
@@ -42,6 +43,8 @@ from kafkalite.types import ZERO_UUID, Uuid
 
 NAMES, IDS = 12, 13
 """Versions that name topics, and that give their ids."""
+NONE, UNKNOWN_TOPIC_OR_PARTITION = 0, 3
+"""Error codes."""
 Offsets = Mapping[str, Mapping[int, int]]
 """Topic to partition to offset."""
 
@@ -89,7 +92,7 @@ class Talk:
         self.lines: list[str] = []
 
     async def create(self, *names: str) -> None:
-        """Topics of three partitions, which are led when this returns."""
+        """Topics of three partitions."""
         topics = [
             CreatableTopic(name=self.prefix + name, num_partitions=3, replication_factor=1)
             for name in names
@@ -99,18 +102,14 @@ class Talk:
         for topic in response.topics:
             assert topic.error_code == 0, topic
             self.ids[topic.topic_id] = topic.name.removeprefix(self.prefix)
-        # The real Kafka answers before its broker has learnt of the new topics, and leads them.
-        offsets = {name: dict.fromkeys(range(3), 0) for name in names}
-        while True:
-            fetched = await self._fetch(-1, offsets, NAMES)
-            if not any(p.error_code for t in fetched.responses for p in t.partitions):
-                return
+        await self._until_told(NONE, *names)
 
     async def delete(self, name: str) -> None:
         topics = [DeleteTopicState(name=self.prefix + name)]
         request = DeleteTopicsRequest(topics=topics, timeout_ms=10_000)
         response = await self.client.ask(request, 6, DeleteTopicsResponse)
         assert response.responses[0].error_code == 0
+        await self._until_told(UNKNOWN_TOPIC_OR_PARTITION, name)
 
     async def produce(self, name: str, partition: int) -> None:
         records = build_batch([Record(None, b"x")])
@@ -143,6 +142,16 @@ class Talk:
         ]
         session = "s" if response.session_id else "-"
         self.lines.append(" ".join([str(response.error_code), session, *told]))
+
+    async def _until_told(self, code: int, *names: str) -> None:
+        """Until fetches of all partitions are answered so: the real Kafka's broker learns of a
+        change a moment after its controller has answered; kafkalite's has learnt of it then."""
+        offsets = {name: dict.fromkeys(range(3), 0) for name in names}
+        told: set[int] = set()
+        while told != {code}:
+            fetched = await self._fetch(-1, offsets, NAMES)
+            told = {data.error_code for topic in fetched.responses for data in topic.partitions}
+            assert told == {code} or BOOTSTRAP, told
 
     async def _fetch(
         self,
