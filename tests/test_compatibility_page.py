@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
+from kafkalite.protocol.api_keys import FACTS, ApiKey
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.server.apis.table import APIS
 from tests.server.running import Running, served
+from tools.compatibility_evidence import Evidence, advertised, evidence, without_evidence
 from tools.compatibility_facts import (
     GENERATED,
     MARK,
@@ -16,13 +20,13 @@ from tools.compatibility_facts import (
     cases_that_differ,
     differences,
     differences_in,
-    evidence,
     golden,
     paragraphs,
 )
 from tools.generate_compatibility import PAGE, page
 
 TEXT = PAGE.read_text(encoding="utf-8")
+KEYS = {facts.name: key for key, facts in FACTS.items()}
 KAFKAS = {row["key"]: row for row in golden("api-versions.json")["broker"]["v4"]["apis"]}
 
 
@@ -51,15 +55,35 @@ def test_every_api_of_kafka_is_on_the_page_once() -> None:
     assert sorted(here + later) == sorted(KAFKAS)
 
 
-def test_each_version_that_is_served_was_recorded_from_kafka() -> None:
+def test_each_version_that_is_advertised_is_held_against_kafka() -> None:
+    assert without_evidence([module.API for module in APIS], evidence()) == []
+
+
+@pytest.mark.parametrize("gap", [(3, 4), (0, 1), (18, 5), (22, 0), (42, 3)])
+def test_a_version_that_no_test_compares_is_named(gap: tuple[int, int]) -> None:
+    """Also one that is advertised and not served, and those with a test of their own."""
+    found = evidence()
+    found[gap] = found[gap]._replace(compared=0)
+    name = ApiKey(gap[0]).name
+    assert without_evidence([module.API for module in APIS], found) == [f"{name} {gap[1]}"]
+    del found[gap]
+    assert without_evidence([module.API for module in APIS], found) == [f"{name} {gap[1]}"]
+
+
+def test_the_page_shows_the_evidence_of_each_version() -> None:
+    """Each place where it could come from gives some."""
     known = evidence()
-    without = [
-        f"{module.API.key.name} {version}"
-        for module in APIS
-        for version in range(module.API.min_version, module.API.max_version + 1)
-        if not known[module.API.key].answers.get(version)
-    ]
-    assert without == []
+    rows = {(row["API"], int(row["version"])): row for row in table("### How we know")}
+    assert len(rows) == sum(len(advertised(module.API)) for module in APIS)
+    for (name, version), row in rows.items():
+        found = known[KEYS[name], version]
+        assert int(row["answers compared"]) == found.compared
+        assert int(row["bad requests"]) == len(found.bad_requests)
+        assert [client for client in row["clients"].split(", ") if client.isidentifier()] == [
+            client for client in found.clients if client.isidentifier()
+        ]
+    for part in Evidence._fields:
+        assert any(getattr(each, part) for each in known.values()), part
 
 
 def test_each_version_that_kafka_serves_is_served() -> None:

@@ -19,27 +19,14 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kafkalite.server.apis.table import APIS
-
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kafkalite"
 GOLDEN = ROOT / "tests" / "data"
 ERROR_CASES = ROOT / "compat_tests" / "test_error_cases.py"
-WIRE_REPLAY = ROOT / "compat_tests" / "test_wire_replay.py"
 
 MARK = "Kafka differs:"
 VIEWS = PACKAGE / "config" / "views.py"
 GENERATED = PACKAGE / "protocol" / "messages"
-CLIENTS = {
-    "apache-kafka-java": ("Java", "java"),
-    "confluent-kafka-python": ("librdkafka", "confluent"),
-    "kafka-python": ("kafka-python", "kafka_python"),
-    "aiokafka": ("aiokafka", "aiokafka"),
-    "kgo": ("franz-go", "franz"),
-}
-"""How a recording names a client: how people do, and its folder in compat_tests/, if it has one."""
-JAVA_WITHOUT_NAME = ("?", "console-consumer")
-"""Kafka's own tools on connections whose ApiVersions was not seen, or before authentication."""
 
 
 class Difference(NamedTuple):
@@ -157,72 +144,6 @@ def cases_for_later() -> list[Case]:
     found = [Case(*pair) for pair in re.findall(r'"([^"]+)",  # (.+?)\.?$', block, re.MULTILINE)]
     reasons = {case.name: case.reason for case in found}
     return [Case(name, reasons.get(name, "")) for name in table(ERROR_CASES, "LATER")]
-
-
-# Evidence.
-
-
-class Evidence(NamedTuple):
-    """What of the golden data exercises one API."""
-
-    answers: dict[int, int]
-    """Rows of versions.jsonl and wire.jsonl by version."""
-    error_cases: int
-    """Bad requests whose answers are held against Kafka's."""
-    error_cases_recorded: int
-    clients: dict[str, list[int]]
-    """Versions that each stock client uses."""
-
-
-def evidence() -> dict[int, Evidence]:
-    """By API key."""
-    keys = {row["name"]: row["key"] for row in golden("api-versions.json")["broker"]["v4"]["apis"]}
-    found = {key: Evidence({}, 0, 0, {}) for key in keys.values()}
-    for row in [*golden("versions.jsonl"), *golden("wire.jsonl")]:
-        answers = found[row["key"]].answers
-        answers[row["version"]] = answers.get(row["version"], 0) + 1
-    not_asked = (*table(ERROR_CASES, "LATER"), *table(ERROR_CASES, "DIFFERS"))
-    served = {None, *(int(module.API.key) for module in APIS)}
-    for row in golden("errors.json"):
-        key = key_of(row)
-        known = found.get(key)
-        if known is not None:
-            is_asked = row.get("key") in served and not row["case"].startswith(not_asked)
-            found[key] = known._replace(
-                error_cases=known.error_cases + is_asked,
-                error_cases_recorded=known.error_cases_recorded + 1,
-            )
-    for client, steps in golden("clients.json").items():
-        name = client_name(client)
-        for used in sorted({each for asked in steps.values() for each in asked}):
-            api, version = used.rsplit(" ", 1)
-            if api in keys:
-                versions = found[keys[api]].clients.setdefault(name, [])
-                if int(version) not in versions:
-                    versions.append(int(version))
-    return found
-
-
-def key_of(case: Any) -> int:  # A row of errors.json.
-    """The API that a recorded bad request is of: as its maker said, or for a frame by hand as its
-    header says; -1 when the frame's length is a lie or it has no header."""
-    if "key" in case:
-        return int(case["key"])
-    frame = bytes.fromhex(case["request_hex"])
-    length = int.from_bytes(frame[:4], "big", signed=True)
-    return int.from_bytes(frame[4:6], "big") if length == len(frame) - 4 >= 8 else -1
-
-
-def client_name(recorded: str) -> str:
-    """`apache-kafka-java 4.4.0` is Java."""
-    if recorded in JAVA_WITHOUT_NAME:
-        return "Java"
-    return next(name for start, (name, _) in CLIENTS.items() if recorded.startswith(start))
-
-
-def clients_in_compat_tests() -> list[str]:
-    """Those that run unmodified against kafkalite, and against the real Kafka, in our tests."""
-    return [name for name, folder in CLIENTS.values() if (ROOT / "compat_tests" / folder).is_dir()]
 
 
 # Settings.

@@ -20,15 +20,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from kafkalite.protocol.api_keys import FACTS
 from kafkalite.server.apis.api import Api, ApiModule
 from kafkalite.server.apis.table import APIS
+from tools.compatibility_evidence import (
+    Evidence,
+    advertised,
+    clients_of_kafka,
+    clients_on_record,
+    evidence,
+)
 from tools.compatibility_facts import (
     ROOT,
     Difference,
-    Evidence,
     cases_for_later,
     cases_that_differ,
-    clients_in_compat_tests,
     differences,
-    evidence,
     golden,
 )
 from tools.compatibility_settings import features, settings
@@ -87,7 +91,7 @@ def _served() -> Iterator[str]:
                 str(int(module.API.key)),
                 _name(module.API),
                 version_range(module.API.min_version, module.API.max_version),
-                version_range(_first_advertised(module.API), module.API.max_version),
+                version_range(advertised(module.API)[0], module.API.max_version),
                 version_range(*kafkas[module.API.key]),
                 _purpose(module),
                 module.API.missing or "nothing",
@@ -116,30 +120,40 @@ def _evidence() -> Iterator[str]:
     yield "### How we know"
     yield ""
     yield from paragraph(
-        f"`tests/data` holds what {KAFKA} was asked and answered, byte for byte, in every version"
-        " that is served; `compat_tests` puts the requests again, to kafkalite and to the real"
-        " Kafka. Bad requests held are those whose outcome, error codes and messages must be"
-        " Kafka's. Clients run unmodified; those in brackets were recorded with Kafka and are not"
-        " in `compat_tests` yet."
+        f"`tests/data` holds what {KAFKA} was asked and answered, byte for byte."
+        " `compat_tests` puts the requests again, to kafkalite and to the real Kafka, and compares"
+        " the answers field by field; a version without such an answer is not advertised: a test"
+        " sees to that. *Round trips* are recorded exchanges that our codecs decode, and encode to"
+        " the same bytes. *Bad requests* are those whose outcome, error codes and messages must be"
+        " Kafka's. Clients run unmodified in `compat_tests`, and were seen to ask for that version;"
+        " those in brackets asked the real Kafka for it, and are not in `compat_tests` yet."
     )
-    found = evidence()
+    found, at_kafka = evidence(), clients_of_kafka()
     yield from table(
-        (
-            "API",
-            "recorded exchanges by version",
-            "bad requests held, of all",
-            "clients and their versions",
-        ),
+        ("API", "version", "answers compared", "round trips", "bad requests", "clients"),
         (
             (
                 _name(module.API),
-                _counts(found[module.API.key]),
-                _bad_requests(found[module.API.key]),
-                _clients(found[module.API.key]),
+                str(version),
+                str(known.compared),
+                str(known.round_trips),
+                str(len(known.bad_requests)),
+                _clients(known, at_kafka.get((module.API.key, version), [])),
             )
             for module in APIS
+            for version in advertised(module.API)
+            for known in (found[module.API.key, version],)
         ),
     )
+    yield "Bad requests that are answered as by Kafka:"
+    yield ""
+    for module in APIS:
+        for version in advertised(module.API):
+            names = found[module.API.key, version].bad_requests
+            if names:
+                cases = ", ".join(f"`{name}`" for name in names)
+                yield f"- {_name(module.API)} {version}: {cases}."
+    yield ""
     yield "Bad requests that are not put to kafkalite yet:"
     yield ""
     for case in cases_for_later():
@@ -148,9 +162,17 @@ def _evidence() -> Iterator[str]:
     yield ""
 
 
+def _clients(known: Evidence, at_kafka: list[str]) -> str:
+    tested = clients_on_record()
+    others = [f"({name})" for name in at_kafka if name not in tested]
+    return ", ".join([*known.clients, *others]) or "-"
+
+
 def _not_served() -> Iterator[str]:
     served = {module.API.key for module in APIS}
-    found = evidence()
+    users: dict[int, list[str]] = {}
+    for (key, _), names in clients_of_kafka().items():
+        users[key] = list(dict.fromkeys([*users.get(key, ()), *names]))
     yield "## Not served yet"
     yield ""
     yield from paragraph(
@@ -164,7 +186,7 @@ def _not_served() -> Iterator[str]:
                 str(key),
                 FACTS[key].name,
                 version_range(*versions),
-                ", ".join(found[key].clients) or "-",
+                ", ".join(users.get(key, ())) or "-",
                 "later",
             )
             for key, versions in _kafkas_apis().items()
@@ -192,11 +214,6 @@ def _name(api: Api) -> str:
     return FACTS[api.key].name
 
 
-def _first_advertised(api: Api) -> int:
-    first = api.advertised_min_version
-    return api.min_version if first is None else first
-
-
 def _docstring(module: ApiModule) -> str:
     file = ROOT / "kafkalite" / "server" / "apis" / f"{FACTS[module.API.key].module}.py"
     return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
@@ -212,28 +229,6 @@ def _missing_of(module: ApiModule) -> Iterator[str]:
     for text in inspect.cleandoc(_docstring(module)).split("\n\n"):
         if text.startswith("Missing: "):
             yield " ".join(text.removeprefix("Missing: ").split())
-
-
-def _counts(found: Evidence) -> str:
-    """`3 (x4)`: four answers of version 3."""
-    versions = sorted(found.answers)
-    return f"{sum(found.answers.values())}: " + ", ".join(
-        str(version) if found.answers[version] == 1 else f"{version} (x{found.answers[version]})"
-        for version in versions
-    )
-
-
-def _bad_requests(found: Evidence) -> str:
-    return f"{found.error_cases} of {found.error_cases_recorded}"
-
-
-def _clients(found: Evidence) -> str:
-    tested = clients_in_compat_tests()
-    texts = []
-    for client, versions in found.clients.items():
-        text = f"{client} {', '.join(map(str, sorted(versions)))}"
-        texts.append(text if client in tested else f"({text})")
-    return "; ".join(texts) or "-"
 
 
 # Differences.
