@@ -21,7 +21,7 @@ from crc32c import crc32c
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_os import OsFiles
-from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.opening import open_log
 from kafkalite.protocol.records.batch import compute_crc, read_header, write_header
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
@@ -65,7 +65,7 @@ class Restarting:
         shutil.rmtree(f"{self.root}/data", ignore_errors=True)
         self.left = LIMIT_BYTES
         self.files = OsFiles(f"{self.root}/data")
-        self.log = PartitionLog.open(
+        self.log = open_log(
             self.files,
             "bench-0",
             config=TopicConfig(),

@@ -32,6 +32,7 @@ NO_PRODUCER_ID = ProducerId(-1)
 NO_PRODUCER_EPOCH = ProducerEpoch(-1)
 NO_LEADER_EPOCH = LeaderEpoch(-1)
 NO_LEADER = BrokerId(-1)
+NO_BROKER_EPOCH = BrokerEpoch(-1)
 NO_TIMESTAMP = TimestampMs(-1)
 
 

@@ -37,15 +37,6 @@ def read_file(files: Files, path: str) -> bytes | None:
         file.close()
 
 
-def sync_file(files: Files, path: str) -> None:
-    """Wait until the disk has the bytes of a file that is there."""
-    file = files.open(path)
-    try:
-        file.sync()
-    finally:
-        file.close()
-
-
 def format_lines(lines: Sequence[str]) -> bytes:
     """A checkpoint file of these lines."""
     return "".join(f"{line}\n" for line in (_VERSION, str(len(lines)), *lines)).encode()

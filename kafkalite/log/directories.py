@@ -5,7 +5,7 @@
     .kafka_cleanshutdown     written last of all at a clean stop, removed first at a start
     *-offset-checkpoint      offsets of all partitions (checkpoints.py)
     topic-0/                 a partition
-    topic-0.<32 hex>-delete  one being deleted; `-stray`: one that the metadata does not know
+    topic-0...               see folder_names.py
 
 Opens and closes logs; which ones there should be, the metadata says. What else is in the folder is
 somebody's own and is left alone. Source: Kafka's `LogManager`.
@@ -24,14 +24,11 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Callable, Mapping
-from errno import EIO
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -42,14 +39,24 @@ from kafkalite.log.checkpoints import (
     read_topic_id,
     write_offsets,
 )
+from kafkalite.log.clean_stop import Refusals, Round, close_logs
 from kafkalite.log.files import DiskSpace, Files, Lock
+from kafkalite.log.folder_names import (
+    DELETE_SUFFIX,
+    METADATA_PARTITION,
+    STRAY_SUFFIX,
+    is_set_aside,
+    parse_partition,
+    set_aside_name,
+)
 from kafkalite.log.meta_properties import META_PROPERTIES, LogDirectoryError, Meta, claim
+from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
 from kafkalite.log.validation import RecordValidation
-from kafkalite.metadata.topic_names import is_legal
 from kafkalite.types import (
     METADATA_TOPIC_ID,
+    NO_BROKER_EPOCH,
     BrokerEpoch,
     BrokerId,
     Offset,
@@ -60,19 +67,7 @@ from kafkalite.types import (
 
 LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-DELETE_SUFFIX = "-delete"
-STRAY_SUFFIX = "-stray"
-FUTURE_SUFFIX = "-future"
-"""A copy that moves here from another log folder (AlterReplicaLogDirs); nothing makes one yet."""
-METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
-"""Has a folder like any other, but no line in the checkpoints."""
 
-_MAX_NAME = 255
-_NAMES_TOLD = 3
-"""Of what could not be written; the rest is counted."""
-_NO_BROKER_EPOCH = BrokerEpoch(-1)
-_PARTITION = re.compile(r"(.+)-(0|[1-9][0-9]{0,9})")
-_SET_ASIDE = re.compile(r"(.+)-[0-9]{1,10}\.[0-9a-f]{32}(-delete|-stray)")
 _GIT_IGNORE = ".gitignore"
 _OF_A_FIRST_START = frozenset((_GIT_IGNORE, LOCK, f"{META_PROPERTIES}.tmp", "lost+found"))
 """What a first start that was cut short may leave, and what a new disk has."""
@@ -80,21 +75,21 @@ _OF_A_FIRST_START = frozenset((_GIT_IGNORE, LOCK, f"{META_PROPERTIES}.tmp", "los
 _log = logging.getLogger(__name__)
 
 
-class PartitionFolder(NamedTuple):
-    """A partition found on the disk."""
+class FolderPlan(NamedTuple):
+    """The folder that a log without one is to have, as it is made beside."""
 
     partition: TopicPartition
+    log: PartitionLog
     folder: str
-    topic_id: Uuid | None
-    """None when the folder has no `partition.metadata`, or a damaged one."""
+    """Its name until the log takes it: as of one to be removed, should it come to that."""
+    files: dict[str, bytes]
 
 
-def parse_partition(name: str) -> TopicPartition | None:
-    """The partition whose folder has this name; None for any other name."""
-    match = _PARTITION.fullmatch(name)
-    if match is None or not is_legal(match[1]):
-        return None
-    return TopicPartition(match[1], int(match[2]))
+class _Before(NamedTuple):
+    """What was in the place of a log folder."""
+
+    names: frozenset[str] | None
+    """None: there was no folder."""
 
 
 class LogDirectory:
@@ -107,6 +102,7 @@ class LogDirectory:
         "_has_renamed",
         "_lock",
         "_log_starts",
+        "_made_from",
         "_recovery_points",
         "_validation",
         "broker_epoch",
@@ -124,10 +120,13 @@ class LogDirectory:
         lock: Lock,
         meta: Meta,
         *,
+        made_from: _Before | None = None,
         record_validation: RecordValidation,
         producer_expiration_ms: int,
     ) -> None:
+        """`made_from`: what was there, when this start is the folder's first."""
         self._files = files
+        self._made_from = made_from
         self.location = location
         """The folder's name for people, and for DescribeLogDirs."""
         self._lock = lock
@@ -141,7 +140,7 @@ class LogDirectory:
         """All that are open."""
         self.was_clean = False
         """Whether the last stop was a clean one."""
-        self.broker_epoch = _NO_BROKER_EPOCH
+        self.broker_epoch = NO_BROKER_EPOCH
         """The broker's epoch when it last stopped cleanly, else -1."""
         self._recovery_points = self._read(RECOVERY_POINTS)
         self._log_starts = self._read(LOG_START_OFFSETS)
@@ -166,8 +165,9 @@ class LogDirectory:
         the folder, it belongs to another node, or it has something in it and is no log folder.
         """
         is_new = not files.exists(META_PROPERTIES)
-        if is_new and files.exists(""):
-            others = [name for name in files.list("") if name not in _OF_A_FIRST_START]
+        found = frozenset(files.list("")) if files.exists("") else None
+        if is_new and found:
+            others = [name for name in sorted(found) if name not in _OF_A_FIRST_START]
             if others:
                 some = min(others, key=lambda name: (name.startswith("."), name))
                 raise LogDirectoryError(
@@ -190,6 +190,7 @@ class LogDirectory:
                 location,
                 lock,
                 meta,
+                made_from=_Before(found) if is_new else None,
                 record_validation=record_validation,
                 producer_expiration_ms=producer_expiration_ms,
             )
@@ -208,7 +209,7 @@ class LogDirectory:
         try:
             self.broker_epoch = BrokerEpoch(int(json.loads(data)["brokerEpoch"]))
         except (ValueError, KeyError, TypeError):
-            self.broker_epoch = _NO_BROKER_EPOCH  # Older Kafka leaves the file empty.
+            self.broker_epoch = NO_BROKER_EPOCH  # Older Kafka leaves the file empty.
         self._files.remove(CLEAN_SHUTDOWN)
         self._files.sync_folder("")
 
@@ -223,26 +224,30 @@ class LogDirectory:
         """Of the disk that the folder is on."""
         return self._files.space()
 
-    def find_partitions(self) -> list[PartitionFolder]:
-        """The partitions in the folder, but for the metadata log and those renamed."""
+    def find_partitions(self, unless: Callable[[TopicPartition], bool]) -> list[TopicPartition]:
+        """The partitions that have a folder, but for the metadata log, those renamed, and those
+        of which `unless` holds."""
         found = []
         for name in self._files.list(""):
             partition = parse_partition(name)
-            if partition is None or partition == METADATA_PARTITION:
+            if partition is None or partition == METADATA_PARTITION or unless(partition):
                 continue
-            if not self._files.is_folder(name):
-                continue
-            try:
-                topic_id = read_topic_id(self._files, name)
-            except CorruptRecordError:
-                topic_id = None  # Told when it is opened, if it is.
-            found.append(PartitionFolder(partition, name, topic_id))
+            if self._files.is_folder(name):
+                found.append(partition)
         return found
+
+    def read_topic_id(self, partition: TopicPartition) -> Uuid | None:
+        """Whose its folder is; None when there is none, or it does not tell."""
+        try:
+            return read_topic_id(self._files, str(partition))
+        except CorruptRecordError:
+            return None  # Told when it is opened, if it is.
 
     def open_partition(
         self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs
     ) -> PartitionLog:
-        """Open the partition's log, made when missing, and keep it in `logs`.
+        """Open the partition's log and keep it in `logs`. Without a folder it has none until its
+        first append, or until `adopt`.
 
         `KafkaError(INCONSISTENT_TOPIC_ID)` when the folder is an older topic's of the same name: it
         is a stray then.
@@ -255,7 +260,7 @@ class LogDirectory:
             self._write_recovery_points()
             self.write_log_starts(self.find_log_starts())
             self._forgotten.clear()
-        log = PartitionLog.open(
+        log = open_log(
             self._files,
             str(partition),
             config=config,
@@ -270,15 +275,15 @@ class LogDirectory:
         self.logs[partition] = log
         return log
 
-    def has_folder(self, partition: TopicPartition, topic_id: Uuid) -> bool:
-        """Whether there is a folder that is this topic's, open or not."""
-        folder = str(partition)
-        return self._files.exists(folder) and read_topic_id(self._files, folder) == topic_id
-
-    def delete_partition(self, partition: TopicPartition, unique: Uuid) -> str:
-        """Let go of it and rename it, so that its name is free at once: the folder for `remove`.
+    def delete_partition(self, partition: TopicPartition, unique: Uuid) -> str | None:
+        """Let go of it and rename it, so that its name is free at once: the folder for `remove`;
+        None when it has none.
 
         `OSError` leaves the folder where it is; nothing has it open then."""
+        log = self.logs.get(partition)
+        if log is not None and not log.folder.exists:
+            del self.logs[partition]
+            return None
         return self._set_aside(partition, unique, DELETE_SUFFIX)
 
     def set_stray(self, partition: TopicPartition, unique: Uuid) -> str:
@@ -289,14 +294,35 @@ class LogDirectory:
         log = self.logs.pop(partition, None)
         if log is not None:
             log.release_files()
-        tail = f"-{partition.partition}.{unique.hex()}{suffix}"
-        folder = partition.topic[: _MAX_NAME - len(tail)] + tail
+        folder = set_aside_name(partition, unique, suffix)
         self._files.rename(str(partition), folder, sync=False)
         self._has_renamed = True
         for offsets in (self._recovery_points, self._log_starts, self.high_watermarks):
             if offsets.pop(partition, None) is not None:
                 self._forgotten.add(partition)
         return folder
+
+    # Folders of new partitions, which a worker makes.
+
+    def plan(self, partition: TopicPartition, log: PartitionLog, unique: Uuid) -> FolderPlan:
+        """What `build` is to make for a log without a folder."""
+        folder = set_aside_name(partition, unique, DELETE_SUFFIX)
+        return FolderPlan(partition, log, folder, log.folder.new_files())
+
+    def build(self, plan: FolderPlan) -> None:
+        """Make the folder, under a name that nobody looks for. Safe in a worker."""
+        self._files.make_folder(plan.folder)
+        for name, content in plan.files.items():
+            self._files.replace(f"{plan.folder}/{name}", content, sync=False)
+
+    def adopt(self, plan: FolderPlan) -> bool:
+        """Give the folder that was built its name; False when nobody wants it any more: the log has
+        made one itself, or is gone. Then it is for `remove`."""
+        if self.logs.get(plan.partition) is not plan.log or plan.log.folder.exists:
+            return False
+        self._files.rename(plan.folder, plan.log.folder.path, sync=False)
+        plan.log.folder.was_made(plan.files)
+        return True
 
     def truncate_partition(
         self, partition: TopicPartition, offset: Offset, now: TimestampMs
@@ -310,7 +336,7 @@ class LogDirectory:
         return [
             name
             for name in self._files.list("")
-            if _is_set_aside(name, DELETE_SUFFIX) and self._files.is_folder(name)
+            if is_set_aside(name, DELETE_SUFFIX) and self._files.is_folder(name)
         ]
 
     def remove(self, folder: str) -> None:
@@ -318,25 +344,26 @@ class LogDirectory:
 
         Once its new name is durable: a loss of power must not leave half of it under the old one.
         """
-        assert _is_set_aside(folder, DELETE_SUFFIX), f"{folder} is not ours to remove"
+        assert is_set_aside(folder, DELETE_SUFFIX), f"{folder} is not ours to remove"
         if self._has_renamed:
             self._has_renamed = False  # First: another rename may come meanwhile.
             self._files.sync_folder("")
         self._files.remove_folder(folder)
 
     def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write recovery points, log starts and high watermarks of what is open."""
+        """Write recovery points, log starts and high watermarks. Those of partitions that are not
+        open stay as they were."""
         self._write_recovery_points()
         self.write_log_starts(self.find_log_starts())
-        write_offsets(
-            self._files,
-            HIGH_WATERMARKS,
-            {
-                key: offset
-                for key, offset in high_watermarks.items()
-                if key in self.logs and key != METADATA_PARTITION
-            },
-        )
+        offsets = {
+            key: offset for key, offset in self.high_watermarks.items() if key not in self.logs
+        }
+        offsets |= {
+            key: offset
+            for key, offset in high_watermarks.items()
+            if key in self.logs and key != METADATA_PARTITION
+        }
+        write_offsets(self._files, HIGH_WATERMARKS, offsets)
 
     def find_log_starts(self) -> dict[TopicPartition, Offset]:
         """Where the logs begin that begin within a segment; of those that are not open, as they
@@ -360,38 +387,29 @@ class LogDirectory:
 
     def close(
         self, *, broker_epoch: BrokerEpoch, high_watermarks: Mapping[TopicPartition, Offset]
-    ) -> None:
-        """A clean stop: sync and close every log, then put that on record, and free the folder.
+    ) -> Iterator[Round]:
+        """A clean stop: sync and close every log, then put that on record, and free the folder. Run
+        the parts of each round, and then ask for the next.
 
         `OSError` when the disk refuses any of it, which names what: then the stop was no clean one,
-        what could be written is, and the folder is free.
+        what could be written is, and the folder is free. Nor is it one, as in Kafka, when a
+        partition was not opened since a crash: it is still to be checked.
         """
-        refused: dict[str, Exception] = {}
-
-        def attempt(name: str, action: Callable[[], None]) -> None:
-            try:
-                action()
-            except (OSError, CorruptRecordError, InvariantError) as error:
-                refused[name] = error
-
+        refusals = Refusals()
         try:
-            for key, log in self.logs.items():
-                attempt(str(key), partial(log.close, sync=True))
-            attempt("the folder", partial(self._files.sync_folder, ""))
-            attempt("checkpoints", partial(self.write_checkpoints, high_watermarks))
-            if not refused:
-                attempt(CLEAN_SHUTDOWN, partial(self._record_clean_shutdown, broker_epoch))
+            yield from close_logs(self._files, self.logs, refusals)
+            with refusals.of("the folder"):
+                self._files.sync_folder("")
+            with refusals.of("checkpoints"):
+                self.write_checkpoints(high_watermarks)
+            if not refusals and (
+                self.was_clean or not self.find_partitions(self.logs.__contains__)
+            ):
+                with refusals.of(CLEAN_SHUTDOWN):
+                    self._record_clean_shutdown(broker_epoch)
         finally:
             self.abandon()
-        if refused:
-            first = next(iter(refused.values()))
-            some = ", ".join(list(refused)[:_NAMES_TOLD])
-            more = len(refused) - _NAMES_TOLD
-            names = f"{some} and {more} more" if more > 0 else some
-            code, reason = (
-                (first.errno, first.strerror) if isinstance(first, OSError) else (EIO, first)
-            )
-            raise OSError(code, f"{reason}; not written: {names}", self.location)
+        refusals.tell(self.location)
 
     def _record_clean_shutdown(self, broker_epoch: BrokerEpoch) -> None:
         if not self._files.exists(CLEANER_OFFSETS):
@@ -406,7 +424,17 @@ class LogDirectory:
         self.logs.clear()
         self._lock.release()
 
-
-def _is_set_aside(name: str, suffix: str) -> bool:
-    match = _SET_ASIDE.fullmatch(name)
-    return match is not None and match[2] == suffix and is_legal(match[1])
+    def discard(self) -> None:
+        """After `abandon`, when a first start has failed: leave the place as it was found."""
+        before = self._made_from
+        if before is None:
+            return
+        if before.names is None:
+            self._files.remove_folder("")
+            return
+        for name in self._files.list(""):
+            if name not in before.names:
+                if self._files.is_folder(name):
+                    self._files.remove_folder(name)
+                else:
+                    self._files.remove(name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import format_lines, parse_lines, read_file, sync_file
+from kafkalite.log.checkpoints import format_lines, parse_lines, read_file
 from kafkalite.log.files import Files
 from kafkalite.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 
@@ -38,10 +38,12 @@ class LeaderEpochs:
     the log makes it durable.
     """
 
-    __slots__ = ("_files", "_path", "_starts", "is_synced", "latest")
+    __slots__ = ("_files", "_path", "_starts", "is_kept", "is_synced", "latest")
 
-    def __init__(self, files: Files, folder: str) -> None:
+    def __init__(self, files: Files, folder: str, *, is_kept: bool = True) -> None:
+        """None are known yet. `is_kept`: there is a folder to write the file to."""
         self._files = files
+        self.is_kept = is_kept
         self._path = f"{folder}/{FILE_NAME}"
         self._starts: list[EpochStart] = []
         self.latest = NO_LEADER_EPOCH
@@ -124,17 +126,20 @@ class LeaderEpochs:
             known = start.epoch
         return None
 
-    def save(self, *, sync: bool) -> None:
-        """Write the file."""
-        lines = [f"{start.epoch} {start.start_offset}" for start in self._starts]
-        self.is_synced = False
-        self._files.replace(self._path, format_lines(lines), sync=sync)
-        self.is_synced = sync
+    def content(self) -> bytes:
+        """What the file is to have."""
+        return format_lines([f"{start.epoch} {start.start_offset}" for start in self._starts])
 
-    def sync(self) -> None:
-        """Wait until the disk has the bytes of the file; its name, once the folder is synced."""
-        sync_file(self._files, self._path)
-        self.is_synced = True
+    def save(self, *, sync: bool) -> None:
+        """Write the file, if there is a folder for it."""
+        self.is_synced = False
+        if self.is_kept:
+            self._files.replace(self._path, self.content(), sync=sync)
+            self.is_synced = sync
+
+    def unsynced(self) -> list[str]:
+        """The file, while the disk may not have its bytes."""
+        return [] if self.is_synced else [self._path]
 
     def _change(self, starts: list[EpochStart]) -> None:
         """Hold `starts` once they are in the file; `OSError` leaves what was."""

@@ -147,6 +147,7 @@ class Files(Protocol):
         """The whole file at once: after a crash of the process there is the old content or the new.
 
         With `sync` the new content survives a loss of power as well, at the cost of two fsyncs.
+        After an `OSError` nothing has changed.
         """
         ...
 
@@ -160,6 +161,10 @@ class Files(Protocol):
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder and all in it; nothing happens when missing."""
+        ...
+
+    def sync_file(self, path: str) -> None:
+        """Make the bytes of a file that is there durable. As `sync_folder`, safe in a worker."""
         ...
 
     def sync_folder(self, path: str) -> None:

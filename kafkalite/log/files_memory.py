@@ -217,6 +217,10 @@ class MemoryFiles:
             folder, name = self._parent(path)
             del folder.entries[name]
 
+    def sync_file(self, path: str) -> None:
+        """From now on a crash leaves its bytes."""
+        self._file(path).sync()
+
     def sync_folder(self, path: str) -> None:
         """From now on a crash leaves these names."""
         folder = self._folder(path)

@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from struct import pack
 
 from kafkalite.log.files import Buffer, DiskSpace, Part
@@ -274,17 +275,13 @@ class OsFiles:
         """Write beside, then rename over."""
         target = self._at(path)
         temporary = target + _TEMPORARY_SUFFIX
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o644)
         try:
-            with memoryview(data) as view:
-                written = 0
-                while written < len(view):
-                    written += os.write(fd, view[written:])
-            if sync:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(temporary, target)
+            _write_file(temporary, data, sync=sync)
+            os.replace(temporary, target)
+        except OSError:
+            with suppress(OSError):
+                os.remove(temporary)  # A full disk is to get back what was taken of it.
+            raise
         if sync:
             _sync_folder(os.path.dirname(target))
 
@@ -311,6 +308,15 @@ class OsFiles:
         except FileNotFoundError:
             return
 
+    def sync_file(self, path: str) -> None:
+        """Wait until the disk has the file's bytes."""
+        # A descriptor of its own: those of `OpenFiles` are for the thread of the loop.
+        fd = os.open(self._at(path), os.O_RDWR | _BINARY | _NO_INHERIT)
+        try:
+            _sync(fd)
+        finally:
+            os.close(fd)
+
     def sync_folder(self, path: str) -> None:
         """Wait until the disk has the folder's entries."""
         _sync_folder(self._at(path))
@@ -325,6 +331,19 @@ class OsFiles:
     def lock(self, path: str) -> OsLock:
         """Hold the lock file."""
         return OsLock(self._at(path))
+
+
+def _write_file(path: str, data: bytes, *, sync: bool) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY | _NO_INHERIT, 0o644)
+    try:
+        with memoryview(data) as view:
+            written = 0
+            while written < len(view):
+                written += os.write(fd, view[written:])
+        if sync:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _sync_folder(path: str) -> None:

@@ -13,37 +13,25 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.checkpoints import (
-    PARTITION_METADATA,
-    format_partition_metadata,
-    read_topic_id,
-    sync_file,
-)
-from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files, Part
-from kafkalite.log.producer_snapshots import ProducerSnapshots
-from kafkalite.log.producers import PRODUCER_EXPIRATION_MS, BatchMetadata, ProducerStates
+from kafkalite.log.log_folder import LogFolder
+from kafkalite.log.producers import BatchMetadata, ProducerStates
 from kafkalite.log.recovery import (
     Cut,
-    LoadedSegments,
-    LogLoader,
     check_markers,
     replay_producers,
     take_in,
 )
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
-from kafkalite.log.segments import SegmentList
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
 from kafkalite.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
-    ZERO_UUID,
     LeaderEpoch,
     Offset,
     TimestampMs,
-    Uuid,
 )
 
 
@@ -67,12 +55,11 @@ class LogRead(NamedTuple):
     size_bytes: int
 
 
-_ZERO = Offset(0)
 NOTHING_READ = LogRead(None, 0)
 
 
 class PartitionLog:
-    """Segments from `log_start_offset` (inclusive) to `end_offset` (exclusive).
+    """Segments from `log_start_offset` (inclusive) to `end_offset` (exclusive); see `open_log`.
 
     `OSError` from an append or a roll means that the disk refused: the log is as it was before.
     From any other change it means that memory and disk may disagree until it is opened again.
@@ -81,8 +68,6 @@ class PartitionLog:
     __slots__ = (
         "_config",
         "_files",
-        "_folder",
-        "_is_durable",
         "_record_validation",
         "_segments",
         "_snapshots",
@@ -90,100 +75,44 @@ class PartitionLog:
         "cuts",
         "end_offset",
         "epochs",
+        "folder",
         "log_start_offset",
         "producers",
         "recovery_point",
-        "topic_id",
     )
 
     def __init__(
         self,
         files: Files,
-        folder: str,
-        config: TopicConfig,
-        loaded: LoadedSegments,
+        folder: LogFolder,
         *,
-        epochs: LeaderEpochs,
+        config: TopicConfig,
+        end_offset: Offset,
+        cuts: tuple[Cut, ...],
         producers: ProducerStates,
-        topic_id: Uuid,
         record_validation: RecordValidation,
     ) -> None:
         self._files = files
-        self._folder = folder
+        self.folder = folder
         self._record_validation = record_validation
-        self._segments = SegmentList(loaded.segments)
-        self._snapshots = ProducerSnapshots(files, folder)
-        self._is_durable = False
-        self.topic_id = topic_id
-        self.epochs = epochs
+        self._segments = folder.segments
+        self._snapshots = folder.snapshots
+        self.epochs = folder.epochs
         self.producers = producers
         self.log_start_offset = self._segments.first_offset
         """The first offset that can be read."""
-        self.end_offset = loaded.end_offset
+        self.end_offset = end_offset
         """The offset that the next record gets."""
         self.recovery_point = Offset(0)
         """Below it, all records survive a loss of power."""
-        self.cuts: tuple[Cut, ...] = loaded.cuts
+        self.cuts = cuts
         """What opening had to take away."""
         self.configure(config)
 
-    @classmethod
-    def open(
-        cls,
-        files: Files,
-        folder: str,
-        *,
-        config: TopicConfig,
-        topic_id: Uuid,
-        now: TimestampMs,
-        clean: bool,
-        recovery_point: Offset = _ZERO,
-        log_start_offset: Offset = _ZERO,
-        record_validation: RecordValidation = "header",
-        producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
-    ) -> PartitionLog:
-        """Open what is in `folder`, or make it.
-
-        `clean` says that the last stop was a clean one; else all from `recovery_point` on is
-        checked, and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to
-        another topic of the same name. A zero `topic_id` takes what the folder has.
-        Whether the topic is compacted must be right in `config`: only then may a log have holes.
-        """
-        files.make_folder(folder)
-        found_id = read_topic_id(files, folder)
-        if found_id is None and topic_id != ZERO_UUID:
-            content = format_partition_metadata(topic_id)
-            files.replace(f"{folder}/{PARTITION_METADATA}", content, sync=False)
-        elif found_id is not None and topic_id not in (ZERO_UUID, found_id):
-            raise KafkaError(
-                ErrorCode.INCONSISTENT_TOPIC_ID, f"{folder} belongs to another topic of that name"
-            )
-        epochs = LeaderEpochs.load(files, folder)
-        was_synced = clean and found_id is not None and recovery_point > 0
-        epochs.is_synced = epochs.is_synced and was_synced
-        loader = LogLoader(files, folder, config, now, epochs)
-        loaded = loader.load(
-            clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
-        )
-        producers = ProducerStates(folder.rpartition("/")[2], producer_expiration_ms)
-        log = cls(
-            files,
-            folder,
-            config,
-            loaded,
-            epochs=epochs,
-            producers=producers,
-            topic_id=found_id or topic_id,
-            record_validation=record_validation,
-        )
-        log.log_start_offset = max(log.log_start_offset, log_start_offset)
-        epochs.truncate_from_start(log.log_start_offset)
-        log.recovery_point = min(recovery_point, log.end_offset)
-        log._load_producers(now)
-        if was_synced:
-            log._is_durable = log._snapshots.is_synced = True
-        log.release_files()  # Of a thousand partitions few are used, and the first use opens again.
-        return log
+    @property
+    def name(self) -> str:
+        """Its partition's, as Kafka's tools print it."""
+        return self.folder.path.rpartition("/")[2]
 
     @property
     def config(self) -> TopicConfig:
@@ -193,8 +122,7 @@ class PartitionLog:
     def configure(self, config: TopicConfig) -> None:
         """Follow new settings from the next append on."""
         self._config = config
-        name = self._folder.rpartition("/")[2]
-        self._validator = BatchValidator(name, config, self._record_validation)
+        self._validator = BatchValidator(self.name, config, self._record_validation)
         for segment in self._segments.all:
             segment.config = config
 
@@ -268,6 +196,8 @@ class PartitionLog:
             self.roll(now)
             active = self._segments.active
         base_offset, position = self.end_offset, 0
+        if not self.folder.exists:
+            self.folder.make()
         if leader_epoch != self.epochs.latest:
             self.epochs.assign(leader_epoch, base_offset)
         active.append(records)  # The last thing that can fail: from here on it is appended.
@@ -297,7 +227,7 @@ class PartitionLog:
         active.seal()
         self._snapshots.save(self.producers, active.end_offset)
         self._segments.add(
-            Segment.create(self._files, self._folder, active.end_offset, self._config, now)
+            Segment.create(self._files, self.folder.path, active.end_offset, self._config, now)
         )
 
     # Read.
@@ -316,7 +246,7 @@ class PartitionLog:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"Received request for offset {offset} for partition "
-                f"{self._folder.rpartition('/')[2]}, but we only have log segments from offset: "
+                f"{self.name}, but we only have log segments from offset: "
                 f"{self.log_start_offset} to {end_offset}.",
             )
         if offset >= max_offset:
@@ -365,7 +295,7 @@ class PartitionLog:
         """
         if offset > self.end_offset:
             raise InvariantError(
-                f"{self._folder}: a log of {self.end_offset} cannot begin at {offset}"
+                f"{self.folder.path}: a log of {self.end_offset} cannot begin at {offset}"
             )
         if offset < self.log_start_offset:
             return
@@ -373,7 +303,7 @@ class PartitionLog:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
         if self._segments.remove_below(offset):
-            self._is_durable = False
+            self.folder.is_durable = False
             self._snapshots.remove_below(self._segments.first_offset)
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
@@ -384,19 +314,22 @@ class PartitionLog:
         """
         if offset >= self.end_offset:
             return
+        folder = self.folder.path
+        self.folder.make()
         if self._segments.remove_above(offset):
             self._segments.active.truncate_to(offset, now)
         else:
-            self._segments.add(Segment.create(self._files, self._folder, offset, self._config, now))
+            self._segments.add(Segment.create(self._files, folder, offset, self._config, now))
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.epochs.truncate_from_end(offset)
         self.epochs.save(sync=True)
-        self._load_producers(now)
-        self._files.sync_folder(self._folder)
+        self.load_producers(now)
+        self._files.sync_folder(folder)
 
-    def _load_producers(self, now: TimestampMs) -> None:
+    def load_producers(self, now: TimestampMs) -> None:
+        """Have `producers` know what the log has of them."""
         start = self._snapshots.load(
             self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
         )
@@ -407,42 +340,30 @@ class PartitionLog:
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""
-        if not self._is_durable:
-            self._files.sync_folder(self._folder.rpartition("/")[0])
-        self._sync_within()
+        folder = self.folder
+        if not folder.is_durable:
+            self._files.sync_folder(folder.path.rpartition("/")[0])
+        unsynced = folder.unsynced(self.recovery_point)
+        for path in unsynced.files:
+            self._files.sync_file(path)
+        for path in unsynced.folders:
+            self._files.sync_folder(path)
+        self.synced()
 
-    def _sync_within(self) -> None:
-        """As `sync`, but for the folder's own name. What did not change since is left alone."""
-        if not self._is_durable and self._files.exists(f"{self._folder}/{PARTITION_METADATA}"):
-            sync_file(self._files, f"{self._folder}/{PARTITION_METADATA}")
-        for segment in reversed(self._segments.all):
-            if not segment.is_synced:
-                if segment.has_new_names:
-                    self._is_durable = False
-                segment.sync()
-            elif segment.base_offset <= self.recovery_point:
-                break
-        for part in (self._snapshots, self.epochs):
-            if not part.is_synced:
-                self._is_durable = False
-                part.sync()
-        if not self._is_durable:
-            self._files.sync_folder(self._folder)
-            self._is_durable = True
+    def synced(self) -> None:
+        """All that `folder.unsynced` told of is on the disk now."""
+        self.folder.synced()
         self.recovery_point = self.end_offset
 
-    def close(self, *, sync: bool = False) -> None:
+    def close(self) -> None:
         """Write indexes and producer states as a clean stop leaves them, and let the files go.
 
-        With `sync` before a clean stop is put on record, which syncs the folder's own name. A log
-        that never had a record needs none of it: lost, it is made again. May be called twice; the
-        log opens its files again when it is used after all.
+        May be called twice; the log opens its files again when it is used after all.
         """
-        self._segments.active.seal()
-        if self.end_offset > 0:
-            self._snapshots.save(self.producers, self.end_offset)
-        if sync and self.end_offset > 0:
-            self._sync_within()
+        if self.folder.exists:
+            self._segments.active.seal()
+            if self.end_offset > 0:
+                self._snapshots.save(self.producers, self.end_offset)
         self.release_files()
 
     def release_files(self) -> None:

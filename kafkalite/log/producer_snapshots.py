@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from struct import Struct
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import read_file, sync_file
+from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
@@ -40,7 +40,7 @@ class ProducerSnapshots:
         self.newest: Offset | None = None
         """Where the newest one stands; None when there is none (that `load` or `save` saw)."""
         self.is_synced = True
-        """Whether the newest needs no `sync`: one without producers, which is made again for
+        """Whether the newest needs no sync: one without producers, which is made again for
         nothing, never does."""
 
     def _path(self, offset: Offset) -> str:
@@ -98,11 +98,11 @@ class ProducerSnapshots:
             if found < offset and found != self.newest:
                 self._files.remove(self._path(found))
 
-    def sync(self) -> None:
-        """Wait until the disk has the newest one."""
-        if self.newest is not None and self._files.exists(self._path(self.newest)):
-            sync_file(self._files, self._path(self.newest))
-        self.is_synced = True
+    def unsynced(self) -> list[str]:
+        """The newest one, while the disk may not have its bytes."""
+        if self.is_synced or self.newest is None or not self._files.exists(self._path(self.newest)):
+            return []
+        return [self._path(self.newest)]
 
 
 def format_snapshot(states: Sequence[ProducerState]) -> bytes:

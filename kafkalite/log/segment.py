@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import InvariantError
-from kafkalite.log.checkpoints import sync_file
 from kafkalite.log.files import File, Files, Part
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
@@ -91,13 +90,26 @@ class Segment:
         created_ms: TimestampMs,
     ) -> Segment:
         """A new segment; its `.log` is made, empty."""
+        segment = cls.planned(files, folder, base_offset, config, created_ms)
+        segment._file = files.open(segment.name)
+        if segment._file.size:
+            segment._file.truncate(0)  # Left by a roll that an error cut short.
+        return segment
+
+    @classmethod
+    def planned(
+        cls,
+        files: Files,
+        folder: str,
+        base_offset: Offset,
+        config: TopicConfig,
+        created_ms: TimestampMs,
+    ) -> Segment:
+        """A new segment whose `.log` is made at its first use, in a folder that is there then."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
         segment.is_synced = False
         segment.has_new_names = True
-        segment._file = files.open(segment._path + LOG_SUFFIX)
-        if segment._file.size:
-            segment._file.truncate(0)  # Left by a roll that an error cut short.
         return segment
 
     @classmethod
@@ -124,11 +136,18 @@ class Segment:
         """The `.log`, opened if it was not."""
         if self._file is None:
             file = self._files.open(self.name)
-            if file.size != self.size:
+            try:
+                self._check_size(file.size)
+            except InvariantError:
                 file.close()
-                raise InvariantError(f"{self.name} has {file.size} bytes, not {self.size}")
+                raise
             self._file = file
         return self._file
+
+    def _check_size(self, size: int) -> None:
+        """Nobody else may write here."""
+        if size != self.size:
+            raise InvariantError(f"{self.name} has {size} bytes, not {self.size}")
 
     @property
     def indexes(self) -> SegmentIndexes:
@@ -292,16 +311,24 @@ class Segment:
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
 
-    def sync(self) -> None:
-        """Wait until the disk has the `.log`, and the indexes as far as they were written.
+    def unsynced(self) -> list[str]:
+        """The files whose bytes the disk may not have: the `.log`, and the indexes as far as they
+        were written.
 
-        Indexes of a log too short for an entry by offset are not worth it: lost, they are made
+        Indexes of a log too short for an entry by offset are not worth a sync: lost, they are made
         again."""
-        self.file.sync()
-        if len(self.indexes.offsets):
-            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-                if self._files.exists(self._path + suffix):
-                    sync_file(self._files, self._path + suffix)
+        if self.is_synced:
+            return []
+        self._check_size(self._files.size(self.name))
+        indexes = (
+            [self._path + suffix for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
+            if len(self.indexes.offsets)
+            else []
+        )
+        return [self.name, *filter(self._files.exists, indexes)]
+
+    def synced(self) -> None:
+        """The disk has them."""
         self.is_synced = True
         self.has_new_names = False
 

@@ -23,9 +23,7 @@ from typing import NamedTuple, Protocol
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import Endpoint, MetadataImage, VersionRange
-from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
-
-NO_BROKER_EPOCH = BrokerEpoch(-1)
+from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
 
 
 class BrokerRegistration(NamedTuple):

@@ -11,54 +11,40 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from functools import partial
 from types import TracebackType
 from typing import Self
 
-from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
-from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
-from kafkalite.controller.features import SUPPORTED, formatted_with
+from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
-from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.directories import LogDirectory
+from kafkalite.errors import InvariantError
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.store import (
-    NO_BROKER_EPOCH,
-    BrokerRegistration,
-    MetadataSession,
-    MetadataStore,
-)
+from kafkalite.metadata.store import BrokerRegistration, MetadataSession, MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
-from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
-from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
-from kafkalite.server.producer_ids import OnBlock, ProducerIds
-from kafkalite.server.receive_buffer import BufferPool
+from kafkalite.server.listeners import Listeners
+from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.replica_manager import ReplicaManager
-from kafkalite.server.request import Services, Session
-from kafkalite.stores.memory import MemoryStore
-from kafkalite.stores.metadata_log import MetadataLog
-from kafkalite.types import format_uuid
+from kafkalite.server.request import Services
+from kafkalite.server.storage import Storage
+from kafkalite.types import NO_BROKER_EPOCH
 
 _log = logging.getLogger(__name__)
 
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
-_PARTIAL_FRAMES_BYTES = 1 << 28
-"""All requests that have arrived in part, of all connections together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +76,12 @@ class Broker:
         own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`.
         `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
-        self._wanted_listeners = parse_listeners(config)
         self._ports = ports
         self._location = location
         self._store = store
         self._interceptor = interceptor
-        self._checks_views = checks_views
         self._tasks = asyncio.TaskGroup()
-        self._listeners: list[ServerListener[Session]] = []
-        self._owned_store: MetadataStore | None = None
+        self._listeners = Listeners(config, ports.network, ports.clock, checks_views=checks_views)
         self._session: MetadataSession | None = None
         self._on_failure = on_failure
         self.failure: InvariantError | None = None
@@ -111,60 +94,74 @@ class Broker:
         await self._tasks.__aenter__()
         config, ports = self._config, self._ports
         clock = ports.clock
-        self._directory = _open_directory(config, ports, self._location)
+        storage = self._storage = Storage(
+            config,
+            ports.files,
+            clock,
+            ports.entropy,
+            location=self._location,
+            store=self._store,
+        )
         self._housekeeping = Housekeeping(
             self._tasks,
             ports.workers,
             clock,
-            self._directory,
+            ports.entropy,
+            storage.directory,
             log_starts_interval_ms=config.log_flush_start_offset_checkpoint_interval_ms,
         )
         try:
-            store = self._store
-            if store is None:
-                store = self._owned_store = _own_store(config, ports, self._directory)
-            self._replicas = ReplicaManager(
-                config.node_id,
-                config,
-                self._directory,
-                clock=clock,
-                entropy=ports.entropy,
-                remove_later=self._housekeeping.remove_later,
-            )
-            self._controller = ControllerDriver(
-                clock,
-                TopicDefaults(
-                    config.num_partitions,
-                    config.default_replication_factor,
-                    config.topic_defaults.min_insync_replicas,
-                ),
-            )
-            self._groups = GroupCoordinators(config, self._replicas, clock)
-            session = self._session = store.open_session(
+            self._services = self._wire(storage)
+            dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
+            self._listeners.start(dispatcher.handle)
+            self._session = storage.store.open_session(
                 config.node_id, self._controller.on_store_event
             )
-            self._services = Services(
-                broker_id=config.node_id,
-                cluster_id=store.cluster_id,
-                config=config,
-                clock=clock,
-                entropy=ports.entropy,
-                image=MetadataImage(),
-                replicas=self._replicas,
-                controller=self._controller,
-                groups=self._groups,
-                producer_ids=ProducerIds(self._ask_producer_ids),
-                fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
-                api_versions=_api_versions(),
-            )
-            self._listen()
-            self._join(session)
+            self._join(self._session)
             if self.failure is not None:
                 raise self.failure
         except BaseException:
             await self._abandon()
+            storage.directory.discard()
             raise
         return self
+
+    def _wire(self, storage: Storage) -> Services:
+        """The parts that answer requests, of which none does anything yet."""
+        config, ports = self._config, self._ports
+        self._replicas = ReplicaManager(
+            config.node_id,
+            config,
+            storage.directory,
+            clock=ports.clock,
+            entropy=ports.entropy,
+            remove_later=self._housekeeping.remove_later,
+            make_later=self._housekeeping.make_later,
+        )
+        self._controller = ControllerDriver(
+            ports.clock,
+            TopicDefaults(
+                config.num_partitions,
+                config.default_replication_factor,
+                config.topic_defaults.min_insync_replicas,
+            ),
+        )
+        self._groups = GroupCoordinators(config, self._replicas, ports.clock)
+        return Services(
+            broker_id=config.node_id,
+            cluster_id=storage.store.cluster_id,
+            config=config,
+            clock=ports.clock,
+            entropy=ports.entropy,
+            replicas=self._replicas,
+            controller=self._controller,
+            groups=self._groups,
+            producer_ids=ProducerIds(
+                blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
+            ),
+            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
+            api_versions=_api_versions(),
+        )
 
     async def __aexit__(
         self,
@@ -181,25 +178,24 @@ class Broker:
             return
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:
-            end.callback(self._close_directory)
             end.callback(self._ports.workers.close)
+            end.push_async_callback(self._close_storage)
             end.push_async_callback(self._tasks.__aexit__, None, None, None)
-            if self._owned_store is not None:
-                end.callback(self._owned_store.close)
+            end.callback(self._storage.close_store)
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
             end.callback(self._housekeeping.stop)
+            end.callback(self._replicas.stop)
             self._replicas.wake_all()
             self._groups.stop()
-            until_ms = self._ports.clock.now_ms() + STOP_WITHIN_MS
-            for listener in self._listeners:
-                await listener.stop(until_ms)
+            await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
 
-    def _close_directory(self) -> None:
+    async def _close_storage(self) -> None:
         """Put the clean stop on record."""
-        me = self._services.image.brokers.get(self._config.node_id)
-        self._directory.close(
+        me = self.image.brokers.get(self._config.node_id)
+        await self._storage.close(
+            self._ports.workers,
             broker_epoch=NO_BROKER_EPOCH if me is None else me.epoch,
             high_watermarks=self._replicas.high_watermarks(),
         )
@@ -207,7 +203,7 @@ class Broker:
     @property
     def addresses(self) -> tuple[Address, ...]:
         """All that is listened on, the first listener's first."""
-        return tuple(address for each in self._listeners for address in each.addresses)
+        return self._listeners.addresses
 
     @property
     def cluster_id(self) -> str:
@@ -217,7 +213,7 @@ class Broker:
     @property
     def image(self) -> MetadataImage:
         """The metadata as this broker sees it."""
-        return self._services.image
+        return self._replicas.image
 
     def fail(self, error: InvariantError) -> None:
         """Stop for good: close every connection, answer and accept nothing more."""
@@ -225,53 +221,19 @@ class Broker:
             return
         self.failure = error
         _log.critical("The broker stops: %s", error, exc_info=error)
-        for listener in self._listeners:
-            for connection in list(listener.connections):
-                connection.close()
+        self._listeners.hang_up()
         self._on_failure()
-
-    def _listen(self) -> None:
-        config = self._config
-        dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
-        pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._ports.clock)
-        limits = ConnectionLimits(
-            max_connections=config.max_connections,
-            max_connections_per_ip=config.max_connections_per_ip,
-            max_connections_per_ip_overrides=parse_ip_limits(config),
-            max_idle_ms=config.connections_max_idle_ms,
-            max_request_bytes=config.socket_request_max_bytes,
-        )
-        counts = ConnectionCounts()
-        for wanted in self._wanted_listeners:
-            listener = ServerListener(
-                self._ports.network,
-                self._ports.clock,
-                pool,
-                dispatcher.handle,
-                new_session=partial(Session, wanted.name, wanted.advertised),
-                limits=limits,
-                counts=counts,
-                checks_views=self._checks_views,
-            )
-            listener.start(wanted.bound.host, wanted.bound.port)
-            self._listeners.append(listener)
 
     def _join(self, session: MetadataSession) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
-        endpoints = tuple(
-            registered_endpoint(listener.address, wanted.advertised)
-            for wanted, listener in zip(self._wanted_listeners, self._listeners, strict=True)
-            if wanted.advertised is not None
-        )
+        directory = self._storage.directory
         is_first = True
 
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
             if is_first:
-                self._replicas.set_strays_aside(image)
+                self._replicas.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
-            # First, so that a fetch that the change wakes tells who leads now.
-            self._services.image = image
             try:
                 self._replicas.apply(image, delta)
                 self._groups.apply(image, delta)
@@ -284,69 +246,25 @@ class Broker:
             BrokerRegistration(
                 broker_id=self._config.node_id,
                 incarnation_id=self._ports.entropy.uuid(),
-                endpoints=endpoints,
+                endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
-                log_dirs=(self._directory.meta.directory_id,),
-                previous_broker_epoch=self._directory.broker_epoch,
+                log_dirs=(directory.meta.directory_id,),
+                previous_broker_epoch=directory.broker_epoch,
             )
         )
         self._controller.start(session)
-
-    def _ask_producer_ids(self, on_block: OnBlock) -> None:
-        """The next block, as `ProducerIds` wants it."""
-        me = self._services.image.brokers.get(self._config.node_id)
-        if me is None:
-            on_block(KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "not registered yet"))
-            return
-
-        def on_reply(reply: ProducerIdBlock | KafkaError) -> None:
-            if isinstance(reply, KafkaError):
-                on_block(reply)
-            else:
-                on_block(range(reply.first, reply.first + reply.size))
-
-        self._controller.submit(AllocateProducerIds(None, me.id, me.epoch), on_reply)
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""
         async with AsyncExitStack() as end:
             end.push_async_callback(self._tasks.__aexit__, None, None, None)
             end.callback(self._ports.workers.close)
-            end.callback(self._directory.abandon)
-            if self._owned_store is not None:
-                end.callback(self._owned_store.close)
+            end.callback(self._storage.abandon)
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._housekeeping.stop)
-            now_ms = self._ports.clock.now_ms()
-            for listener in self._listeners:
-                await listener.stop(now_ms)
-
-
-def _open_directory(config: BrokerConfig, ports: Ports, location: str) -> LogDirectory:
-    return LogDirectory.open(
-        ports.files,
-        location=location,
-        node_id=config.node_id,
-        new_cluster_id=format_uuid(ports.entropy.uuid()),
-        new_directory_id=ports.entropy.uuid(),
-        record_validation="full" if config.kafkalite_record_validation == "full" else "header",
-        producer_expiration_ms=config.producer_id_expiration_ms,
-    )
-
-
-def _own_store(config: BrokerConfig, ports: Ports, directory: LogDirectory) -> MemoryStore:
-    """A cluster of one: its metadata log stands beside its partitions."""
-    log = MetadataLog.open(
-        ports.files,
-        node_id=config.node_id,
-        directory_id=directory.meta.directory_id,
-        now=ports.clock.now_ms(),
-        clean=directory.was_clean,
-        formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
-    )
-    return MemoryStore(directory.meta.cluster_id, ports.clock, log)
+            await self._listeners.stop(self._ports.clock.now_ms())
 
 
 def _api_versions() -> list[ApiVersion]:

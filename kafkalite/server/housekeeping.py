@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections import deque
 
-from kafkalite.log.directories import LogDirectory
+from kafkalite.log.directories import FolderPlan, LogDirectory
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.ports.clock import Clock, Timer
+from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.types import Offset, TimestampMs, TopicPartition
 
@@ -18,25 +20,30 @@ PRODUCER_CHECK_INTERVAL_MS = 600_000
 
 
 class Housekeeping:
-    """Removes the folders of deleted partitions, writes the checkpoint of log starts, and forgets
-    producers that fell silent. Retention and compaction will live here too."""
+    """Makes the folders of new partitions and removes those of deleted ones, writes the checkpoint
+    of log starts, and forgets producers that fell silent. Retention and compaction will live here
+    too."""
 
     def __init__(
         self,
         tasks: asyncio.TaskGroup,
         workers: Workers,
         clock: Clock,
+        entropy: Entropy,
         directory: LogDirectory,
         *,
         log_starts_interval_ms: int,
     ) -> None:
         self._tasks = tasks
         self._clock = clock
+        self._entropy = entropy
         self._timer: Timer | None = None
         self._workers = workers
         self._directory = directory
         self._folders: deque[str] = deque()
         self._is_removing = False
+        self._without_folder: deque[tuple[TopicPartition, PartitionLog]] = deque()
+        self._is_making = False
         self._log_starts_interval_ms = log_starts_interval_ms
         self._log_starts_timer: Timer | None = None
         self._written_log_starts: dict[TopicPartition, Offset] = {}
@@ -63,6 +70,14 @@ class Housekeeping:
         if not self._is_removing:
             self._is_removing = True
             self._tasks.create_task(self._remove())
+
+    def make_later(self, partition: TopicPartition, log: PartitionLog) -> None:
+        """Make the folder of a log that has none, unless it makes one itself before. What a stop
+        interrupts needs none."""
+        self._without_folder.append((partition, log))
+        if not self._is_making:
+            self._is_making = True
+            self._tasks.create_task(self._make())
 
     def _expire_producers(self) -> None:
         now = self._clock.now_ms()
@@ -93,7 +108,7 @@ class Housekeeping:
 
     async def _remove(self) -> None:
         try:
-            while self._folders:
+            while self._folders and not self._is_stopped:
                 folder = self._folders.popleft()
                 try:
                     await self._workers.run(self._directory.remove, folder)
@@ -103,3 +118,21 @@ class Housekeeping:
                     )
         finally:
             self._is_removing = False
+
+    async def _make(self) -> None:
+        try:
+            while self._without_folder and not self._is_stopped:
+                partition, log = self._without_folder.popleft()
+                if not log.folder.exists and self._directory.logs.get(partition) is log:
+                    await self._make_one(self._directory.plan(partition, log, self._entropy.uuid()))
+        finally:
+            self._is_making = False
+
+    async def _make_one(self, plan: FolderPlan) -> None:
+        try:
+            await self._workers.run(self._directory.build, plan)
+            if self._directory.adopt(plan):
+                return
+        except OSError as error:
+            _log.warning("%s has no folder until its first record: %s", plan.partition, error)
+        self.remove_later(plan.folder)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from kafkalite.controller.events import AllocateProducerIds, ProducerIdBlock
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import BrokerImage
+from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.types import ProducerId
 
 OnId = Callable[[ProducerId | KafkaError], None]
@@ -18,6 +21,27 @@ AskBlock = Callable[[OnBlock], None]
 
 MAX_WAITING = 1_000
 """Who wait for a block: as many as one has ids. More are refused, and try again."""
+
+
+def blocks_of(controller: ControllerDriver, find_me: Callable[[], BrokerImage | None]) -> AskBlock:
+    """Blocks from that controller. `find_me`: this broker as it is registered, None while it is
+    not."""
+
+    def ask(on_block: OnBlock) -> None:
+        me = find_me()
+        if me is None:
+            on_block(KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "not registered yet"))
+            return
+
+        def on_reply(reply: ProducerIdBlock | KafkaError) -> None:
+            if isinstance(reply, KafkaError):
+                on_block(reply)
+            else:
+                on_block(range(reply.first, reply.first + reply.size))
+
+        controller.submit(AllocateProducerIds(None, me.id, me.epoch), on_reply)
+
+    return ask
 
 
 class ProducerIds:

@@ -42,8 +42,6 @@ class Services:
     config: BrokerConfig
     clock: Clock
     entropy: Entropy
-    image: MetadataImage
-    """The newest metadata that this broker has folded; replaced, never changed."""
     replicas: ReplicaManager
     controller: ControllerDriver
     groups: GroupCoordinators
@@ -51,6 +49,11 @@ class Services:
     fetch_sessions: FetchSessions
     api_versions: list[ApiVersion]
     """What ApiVersions lists, by key."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest metadata that this broker has folded; replaced, never changed."""
+        return self.replicas.image
 
 
 class RequestContext:

@@ -33,8 +33,9 @@ from typing import NamedTuple
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.checkpoints import read_file
-from kafkalite.log.directories import METADATA_PARTITION, parse_partition
 from kafkalite.log.files import Files, read_part
+from kafkalite.log.folder_names import METADATA_PARTITION, parse_partition
+from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.changes import Change, encode_change
@@ -114,6 +115,8 @@ class MetadataLog:
         self.epoch = ControllerEpoch(_read_epoch(files, f"{folder}/{_QUORUM_STATE}"))
         self.image = MetadataImage()
         """What is in the log, as of `open`."""
+        self.removed_topics: frozenset[Uuid] = frozenset()
+        """Ids of the topics that the log has seen come and go, as of `open`."""
 
     @classmethod
     def open(
@@ -135,7 +138,7 @@ class MetadataLog:
         served from either, and nothing is changed.
         """
         _refuse_damaged(files, folder, clean=clean)
-        log = PartitionLog.open(
+        log = open_log(
             files,
             folder,
             config=_CONFIG,
@@ -145,6 +148,7 @@ class MetadataLog:
         )
         for cut in log.cuts:
             _log.warning("a crash tore the end of the metadata log: %s", cut)
+        log.folder.make()
         opened = cls(files, folder, log, node_id, directory_id)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)

@@ -221,6 +221,11 @@ class ProcessFiles:
         self.change()
         self._disk.remove_folder(path)
 
+    def sync_file(self, path: str) -> None:
+        """See `Files`."""
+        self.change()
+        self._disk.sync_file(path)
+
     def sync_folder(self, path: str) -> None:
         """See `Files`."""
         self.change()

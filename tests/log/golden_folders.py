@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import ZERO_UUID, Offset, TimestampMs
 
@@ -47,7 +48,7 @@ def memory_copy(name: str) -> MemoryFiles:
 
 def open_golden(name: str, *, clean: bool, files: MemoryFiles | None = None) -> PartitionLog:
     compacted = name.startswith(("compacted", "__"))
-    return PartitionLog.open(
+    return open_log(
         memory_copy(name) if files is None else files,
         name,
         config=TopicConfig(

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kafkalite.config.views import TopicConfig
+from kafkalite.log import opening
+from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
 from kafkalite.log.validation import RecordValidation
 from kafkalite.protocol.records.batch import BatchHeader, iter_headers
 from kafkalite.protocol.records.record import Record, build_batch
-from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
+from kafkalite.types import (
+    BrokerEpoch,
+    LeaderEpoch,
+    Offset,
+    ProducerEpoch,
+    ProducerId,
+    TimestampMs,
+    TopicPartition,
+    Uuid,
+)
 
 FOLDER = "orders-3"
 TOPIC_ID = Uuid(b"0123456789abcdef")
@@ -25,7 +38,7 @@ def open_log(
     log_start_offset: int = 0,
     record_validation: RecordValidation = "header",
 ) -> PartitionLog:
-    return PartitionLog.open(
+    return opening.open_log(
         MemoryFiles() if files is None else files,
         FOLDER,
         config=config,
@@ -35,6 +48,17 @@ def open_log(
         log_start_offset=Offset(log_start_offset),
         record_validation=record_validation,
     )
+
+
+def close(
+    directory: LogDirectory, high_watermarks: Mapping[TopicPartition, Offset] | None = None
+) -> None:
+    """A clean stop, one thing after the other."""
+    for parts in directory.close(
+        broker_epoch=BrokerEpoch(13), high_watermarks=high_watermarks or {}
+    ):
+        for part in parts:
+            part()
 
 
 def records(*timestamps: int, value: bytes = b"v") -> list[Record]:
@@ -54,8 +78,10 @@ def idempotent(sequence: int, count: int = 1, *, producer: int = 9, epoch: int =
     )
 
 
-def append(log: PartitionLog, data: bytearray, *, now: TimestampMs = NOW) -> Appended:
-    return log.append_as_leader(memoryview(data), leader_epoch=EPOCH, now=now)
+def append(
+    log: PartitionLog, data: bytearray, *, now: TimestampMs = NOW, epoch: LeaderEpoch = EPOCH
+) -> Appended:
+    return log.append_as_leader(memoryview(data), leader_epoch=epoch, now=now)
 
 
 def read(
@@ -84,4 +110,4 @@ def headers(data: bytes) -> list[BatchHeader]:
 
 
 def stored(log: PartitionLog) -> bytes:
-    return b"".join(segment.file.read(0, segment.size) for segment in log.segments)
+    return b"".join(segment.file.read(0, segment.size) for segment in log.segments if segment.size)

@@ -9,7 +9,6 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
-    BrokerEpoch,
     BrokerId,
     LeaderEpoch,
     Offset,
@@ -18,7 +17,7 @@ from kafkalite.types import (
     TopicPartition,
     Uuid,
 )
-from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, idempotent
+from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, close, idempotent
 
 CONFIG = TopicConfig(segment_bytes=1000, index_interval_bytes=100)
 ORDERS = TopicPartition("orders", 3)
@@ -40,6 +39,10 @@ class CountingFiles(MemoryFiles):
         if sync and path.startswith(FOLDER):
             self.synced.append(path)
         super().replace(path, data, sync=sync)
+
+    def sync_file(self, path: str) -> None:
+        self.synced.append(path)
+        super().sync_file(path)
 
     def sync_folder(self, path: str) -> None:
         self.synced.append(path)
@@ -81,13 +84,9 @@ def start(files: MemoryFiles) -> tuple[LogDirectory, PartitionLog]:
     return directory, log
 
 
-def stop(directory: LogDirectory) -> None:
-    directory.close(broker_epoch=BrokerEpoch(1), high_watermarks={})
-
-
 def test_what_was_never_used_waits_for_nothing(files: CountingFiles) -> None:
     directory, _ = start(files)
-    stop(directory)
+    close(directory)
     assert files.waits() == []
     files.crash()
     assert start(files)[1].end_offset == 0
@@ -96,19 +95,19 @@ def test_what_was_never_used_waits_for_nothing(files: CountingFiles) -> None:
 def test_each_file_is_waited_for_once_and_only_if_it_changed(files: CountingFiles) -> None:
     directory, log = start(files)
     append(log, batch())
-    stop(directory)
+    close(directory)
     first = f"/{0:020d}"
     assert files.waits() == ["", f"{first}.log", "/leader-epoch-checkpoint", "/partition.metadata"]
     directory, log = start(files)
-    stop(directory)
+    close(directory)
     assert files.waits() == []
     directory, log = start(files)
     append(log, batch())
-    stop(directory)
+    close(directory)
     assert files.waits() == [f"{first}.log"]
     directory, log = start(files)
     append(log, idempotent(0))
-    stop(directory)
+    close(directory)
     assert files.waits() == ["", f"{first}.log", f"/{3:020d}.snapshot"]
 
 
@@ -138,7 +137,7 @@ def test_a_loss_of_power_after_it_takes_nothing(files: CountingFiles, runs: int)
         for number in range(run * 36 + 30, run * 36 + 36):
             append(log, idempotent(number % 36 - 30, producer=run))
         log.roll(NOW)
-        stop(directory)
+        close(directory)
     files.crash()
     directory, log = start(files)
     assert (directory.was_clean, log.cuts, log.end_offset) == (True, (), runs * 36)
@@ -157,9 +156,9 @@ def test_what_was_deleted_before_it_does_not_come_back(files: CountingFiles) -> 
     append(log, batch())
     log.roll(NOW)
     append(log, batch())
-    stop(directory)
+    close(directory)
     directory, log = start(files)
     log.delete_records(Offset(1))
-    stop(directory)
+    close(directory)
     files.crash()
     assert start(files)[1].log_start_offset == 1

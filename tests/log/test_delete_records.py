@@ -142,7 +142,8 @@ def test_a_log_begins_where_the_checkpoint_says(clean: bool) -> None:
     files = MemoryFiles()
     log = log_of(6, files)
     log.delete_records(Offset(3))
-    log.close(sync=True)
+    log.close()
+    log.sync()
     again = open_log(files, TWO_A_SEGMENT, clean=clean, log_start_offset=3)
     assert (again.log_start_offset, again.end_offset) == (3, 6)
     assert base_offsets(again) == [2, 4]

@@ -8,20 +8,15 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
-from kafkalite.log.directories import (
-    CLEAN_SHUTDOWN,
-    METADATA_PARTITION,
-    LogDirectory,
-    PartitionFolder,
-)
+from kafkalite.log.directories import CLEAN_SHUTDOWN, LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.folder_names import METADATA_PARTITION
 from kafkalite.log.meta_properties import LogDirectoryError, Meta, format_meta, parse_meta
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
     METADATA_TOPIC_ID,
-    BrokerEpoch,
     BrokerId,
     Offset,
     TopicPartition,
@@ -29,7 +24,7 @@ from kafkalite.types import (
     parse_uuid,
 )
 from tests.log.golden_folders import ROOT
-from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch
+from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, close
 
 ORDERS = TopicPartition("orders", 3)
 UNIQUE = Uuid(bytes(range(16)))
@@ -55,7 +50,11 @@ def open_orders(directory: LogDirectory, topic_id: Uuid = TOPIC_ID) -> Partition
 
 
 def stop(directory: LogDirectory, *, high_watermark: int = 0) -> None:
-    directory.close(broker_epoch=BrokerEpoch(13), high_watermarks={ORDERS: Offset(high_watermark)})
+    close(directory, {ORDERS: Offset(high_watermark)})
+
+
+def partitions_in(directory: LogDirectory) -> list[TopicPartition]:
+    return directory.find_partitions(unless=lambda partition: False)
 
 
 def content(files: MemoryFiles, path: str) -> bytes:
@@ -107,7 +106,7 @@ def test_what_only_looks_like_a_partition_is_somebodys_own(files: MemoryFiles) -
     for name in ("report-2024", f"a-0.{unique}-delete", f"x.{unique}-delete"):
         files.replace(name, b"")
     files.make_folder(f"x.{unique}-stray")
-    assert directory.find_partitions() == []
+    assert partitions_in(directory) == []
     assert directory.find_deleted() == []
     with pytest.raises(AssertionError, match="not ours to remove"):
         directory.remove("to-delete")
@@ -158,17 +157,19 @@ def test_a_mark_of_a_clean_stop_may_be_empty(files: MemoryFiles, left: bytes) ->
 
 def test_finds_its_partitions(files: MemoryFiles) -> None:
     directory = open_directory(files)
-    open_orders(directory)
+    open_orders(directory).folder.make()
     directory.open_partition(
         METADATA_PARTITION, topic_id=METADATA_TOPIC_ID, config=TopicConfig(), now=NOW
-    )
+    ).folder.make()
     files.make_folder("my-topic-0")
     for name in ("no-number", "-5", "orders-3.0123-delete", "x"):
         files.make_folder(name)
-    assert directory.find_partitions() == [
-        PartitionFolder(TopicPartition("my-topic", 0), "my-topic-0", None),
-        PartitionFolder(ORDERS, "orders-3", TOPIC_ID),
+    assert partitions_in(directory) == [TopicPartition("my-topic", 0), ORDERS]
+    assert directory.find_partitions(unless={ORDERS}.__contains__) == [
+        TopicPartition("my-topic", 0)
     ]
+    assert directory.read_topic_id(TopicPartition("my-topic", 0)) is None
+    assert directory.read_topic_id(ORDERS) == TOPIC_ID
 
 
 def test_the_metadata_log_has_no_line_in_the_checkpoints(files: MemoryFiles) -> None:
@@ -187,7 +188,7 @@ def test_a_deleted_partition_frees_its_name_at_once(files: MemoryFiles) -> None:
     folder = directory.delete_partition(ORDERS, UNIQUE)
     assert folder == "orders-3.000102030405060708090a0b0c0d0e0f-delete"
     assert directory.logs == {}
-    assert open_orders(directory, Uuid(b"another topic id")).end_offset == 0
+    append(open_orders(directory, Uuid(b"another topic id")), batch())
     assert directory.find_deleted() == [folder]
     directory.remove(folder)
     assert directory.find_deleted() == []
@@ -307,8 +308,11 @@ def test_a_stop_closes_the_others_when_one_file_was_changed_by_someone(files: Me
 def test_long_names_are_cut(files: MemoryFiles) -> None:
     directory = open_directory(files)
     partition = TopicPartition("t" * 249, 12)
-    directory.open_partition(partition, topic_id=TOPIC_ID, config=TopicConfig(), now=NOW)
+    directory.open_partition(
+        partition, topic_id=TOPIC_ID, config=TopicConfig(), now=NOW
+    ).folder.make()
     folder = directory.delete_partition(partition, UNIQUE)
+    assert folder is not None
     assert len(folder) == 255
     assert folder.endswith("t-12.000102030405060708090a0b0c0d0e0f-delete")
 
@@ -351,11 +355,11 @@ def test_a_damaged_partition_metadata_is_one_partitions_trouble(
     files: MemoryFiles, left: bytes
 ) -> None:
     directory = open_directory(files)
-    open_orders(directory)
+    open_orders(directory).folder.make()
     stop(directory)
     files.replace("orders-3/partition.metadata", left)
     again = open_directory(files)
-    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", None)]
+    assert again.read_topic_id(ORDERS) is None
     with pytest.raises(CorruptRecordError, match=r"orders-3/partition\.metadata is damaged"):
         open_orders(again)
     assert again.logs == {}
@@ -365,13 +369,13 @@ def test_a_partition_metadata_whose_bytes_a_loss_of_power_took_is_written_again(
     files: MemoryFiles,
 ) -> None:
     directory = open_directory(files)
-    open_orders(directory)
+    open_orders(directory).folder.make()
     directory.abandon()
     files.replace("orders-3/partition.metadata", b"")
     again = open_directory(files)
-    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", None)]
-    assert open_orders(again).topic_id == TOPIC_ID
-    assert again.find_partitions() == [PartitionFolder(ORDERS, "orders-3", TOPIC_ID)]
+    assert again.read_topic_id(ORDERS) is None
+    assert open_orders(again).folder.topic_id == TOPIC_ID
+    assert again.read_topic_id(ORDERS) == TOPIC_ID
 
 
 def test_setting_partitions_aside_writes_nothing_and_waits_for_no_disk(
@@ -394,6 +398,7 @@ def test_setting_partitions_aside_writes_nothing_and_waits_for_no_disk(
 
     monkeypatch.setattr(files, "sync_folder", note)
     folder = directory.delete_partition(ORDERS, UNIQUE)
+    assert folder is not None
     assert synced == []
     directory.remove(folder)
     assert synced == [""], "so that a loss of power leaves no half of it under its old name"

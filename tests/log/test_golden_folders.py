@@ -102,7 +102,7 @@ def test_offsets_epochs_and_topic_id(name: str) -> None:
     epoch = LeaderEpoch(int(last[-1]["partitionLeaderEpoch"])) if last else None
     assert log.epochs.starts == (() if epoch is None else (EpochStart(epoch, start),))
     written = golden_bytes(name, "partition.metadata").decode()
-    assert format_partition_metadata(log.topic_id).decode() == written
+    assert format_partition_metadata(log.folder.topic_id).decode() == written
 
 
 @every_folder

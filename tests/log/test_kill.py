@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.config.views import TopicConfig
+from kafkalite.log import opening
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.scan import scan_batches
@@ -24,7 +25,7 @@ KILLED_AFTER = (1_013, 9_973, 4_099, 6_007)
 
 
 def open_log(root: str) -> PartitionLog:
-    return PartitionLog.open(
+    return opening.open_log(
         OsFiles(root),
         "killed-0",
         config=TopicConfig(segment_bytes=20_000, index_interval_bytes=500),

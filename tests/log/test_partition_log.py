@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log import opening
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
@@ -15,6 +16,7 @@ from tests.log.log_fixtures import (
     EPOCH,
     FOLDER,
     NOW,
+    TOPIC_ID,
     append,
     batch,
     headers,
@@ -329,24 +331,54 @@ class TestTruncating:
 
 
 class TestOpening:
-    def test_a_new_log(self) -> None:
+    def test_a_new_log_has_no_folder_until_its_first_append(self) -> None:
         files = MemoryFiles()
         log = open_log(files)
         assert (log.log_start_offset, log.end_offset, log.size_bytes) == (0, 0, 0)
+        log.begin_epoch(EPOCH)
+        log.roll(NOW)
+        log.delete_records(Offset(0))
+        log.truncate_to(Offset(0), NOW)
+        assert (read(log, 0), log.offset_of_max_timestamp()) == (b"", None)
+        assert log.offset_for_timestamp(NOW) is None
+        log.sync()
+        log.close()
+        assert files.list("") == []
+        append(log, batch())
         log.close()
         assert files.list(FOLDER) == [
             f"{0:020d}.index",
             f"{0:020d}.log",
             f"{0:020d}.timeindex",
+            f"{1:020d}.snapshot",
             "leader-epoch-checkpoint",
             "partition.metadata",
         ]
+        again = open_log(files)
+        assert (again.folder.topic_id, again.end_offset) == (TOPIC_ID, 1)
+        assert again.epochs.starts == ((EPOCH, 0),)
+
+    def test_a_folder_that_is_made_before_the_first_append(self) -> None:
+        files = MemoryFiles()
+        log = open_log(files)
+        log.begin_epoch(EPOCH)
+        log.folder.make()
+        log.folder.make()
+        assert files.list(FOLDER) == [
+            f"{0:020d}.log",
+            "leader-epoch-checkpoint",
+            "partition.metadata",
+        ]
+        append(log, batch())
+        append(log, batch(), epoch=LeaderEpoch(EPOCH + 1))
+        log.close()
+        assert open_log(files).epochs.starts == ((EPOCH, 0), (EPOCH + 1, 1))
 
     def test_the_folder_of_another_topic_is_refused(self) -> None:
         files = MemoryFiles()
-        open_log(files).close()
+        open_log(files).folder.make()
         with pytest.raises(KafkaError) as caught:
-            PartitionLog.open(
+            opening.open_log(
                 files,
                 FOLDER,
                 config=TopicConfig(),
@@ -395,7 +427,7 @@ class TestSyncing:
         again = open_log(files, clean=False)
         assert again.end_offset == 5
         assert again.epochs.starts == (EpochStart(EPOCH, Offset(0)),)
-        assert again.topic_id == log.topic_id
+        assert again.folder.topic_id == log.folder.topic_id
 
     def test_nothing_is_durable_before(self) -> None:
         files = MemoryFiles(models_crashes=True)

@@ -216,4 +216,4 @@ class TestFiles:
         files.replace("t-0/x.snapshot", b"")
         assert self.load(snapshots, states, 9) is None
         assert len(states) == 0
-        snapshots.sync()
+        assert snapshots.unsynced() == []

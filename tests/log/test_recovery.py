@@ -8,6 +8,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.log import opening
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
@@ -28,7 +29,7 @@ def open_log(
     recovery_point: int = 0,
     log_start_offset: int = 0,
 ) -> PartitionLog:
-    return PartitionLog.open(
+    return opening.open_log(
         files,
         FOLDER,
         config=config,

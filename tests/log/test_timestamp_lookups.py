@@ -15,7 +15,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.opening import open_log
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import ZERO_UUID, LeaderEpoch, TimestampMs
@@ -31,7 +31,7 @@ def test_answers_as_kafka_did(topic: str, interval: int) -> None:
     files.make_folder(topic)
     for path in (ROOT / f"{topic}-0").iterdir():
         files.replace(f"{topic}/{path.name}", path.read_bytes())
-    log = PartitionLog.open(
+    log = open_log(
         files,
         topic,
         config=TopicConfig(index_interval_bytes=interval),
@@ -52,7 +52,7 @@ def test_a_small_batch_that_holds_gigabytes_is_read_no_further_than_needed() -> 
     files = MemoryFiles()
     files.make_folder("t-0")
     limit = 1 << 20
-    log = PartitionLog.open(
+    log = open_log(
         files,
         "t-0",
         config=TopicConfig(max_decompressed_message_bytes=limit),

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.batch import stamp
 from kafkalite.protocol.records.record import Record, build_batch
@@ -28,6 +29,7 @@ from kafkalite.types import (
     TimestampMs,
     Uuid,
 )
+from tests.log.log_fixtures import stored
 
 FOLDER = "machine-0"
 TOPIC_ID = Uuid(b"machine machine!")
@@ -100,7 +102,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log = self.open(clean=False)
 
     def open(self, *, clean: bool) -> PartitionLog:
-        return PartitionLog.open(
+        return open_log(
             self.files,
             FOLDER,
             config=CONFIG,
@@ -271,8 +273,13 @@ class LogMachine(RuleBasedStateMachine):
         assert (found and found[:2]) == expected
 
     @rule()
+    def make_folder(self) -> None:
+        self.log.folder.make()
+
+    @rule()
     def close_and_open(self) -> None:
-        self.log.close(sync=True)
+        self.log.close()
+        self.log.sync()
         self.files.sync_folder("")  # As the log directory does once for all of its partitions.
         self.model.recovery_point = self.model.end_offset
         self.model.start_checkpoint = self.model.start
@@ -323,8 +330,7 @@ class LogMachine(RuleBasedStateMachine):
     @invariant()
     def bytes_agree(self) -> None:
         if hasattr(self, "log"):
-            stored = b"".join(segment.file.read(0, segment.size) for segment in self.log.segments)
-            assert stored == b"".join(batch.data for batch in self.stored())
+            assert stored(self.log) == b"".join(batch.data for batch in self.stored())
 
     @precondition(lambda self: self.model.batches)
     @rule()

@@ -193,7 +193,7 @@ async def crashed(
     yield Running(simulation, broker, files)
     simulation.network.crash("broker")
     broker._groups.stop()  # Its timers.
-    broker._directory.abandon()
+    broker._storage.directory.abandon()
 
 
 def simulated(

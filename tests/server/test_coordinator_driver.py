@@ -18,6 +18,7 @@ from kafkalite.coordinator.groups.classic.events import (
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.batch import iter_headers
@@ -51,7 +52,7 @@ class World:
     def __init__(self, *, isr: frozenset[BrokerId] = frozenset({ME})) -> None:
         self.clock = HandClock()
         config = TopicConfig(cleanup_policy=("compact",))
-        log = PartitionLog.open(
+        log = open_log(
             MemoryFiles(),
             "__consumer_offsets-0",
             config=config,

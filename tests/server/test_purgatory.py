@@ -9,7 +9,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.opening import open_log
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.schema import Response
 from kafkalite.replica.leader import PartitionLeader
@@ -45,7 +45,7 @@ class Waiter:
 def partition_with(*isr: BrokerId, index: int = 0) -> Partition:
     """Led here, with these replicas in sync."""
     topic_id = Uuid(bytes(range(16)))
-    log = PartitionLog.open(
+    log = open_log(
         MemoryFiles(),
         f"t-{index}",
         config=TopicConfig(),

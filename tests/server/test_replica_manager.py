@@ -167,4 +167,4 @@ async def test_one_record_of_an_old_format_keeps_one_partition_offline(
         assert told.startswith("t-0 is offline: ")
         assert "magic 0 or 1" in told
         key = TopicPartition("t", 0)
-        assert key not in running.broker._directory.logs
+        assert key not in running.broker._storage.directory.logs

@@ -53,7 +53,7 @@ def loses_an_append(patch: Patch) -> None:
     now = Every(40)
 
     def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
-        if log.topic_id == METADATA_TOPIC_ID or not now():
+        if log.folder.topic_id == METADATA_TOPIC_ID or not now():
             appended: Appended = original(log, records, **options)
             return appended
         count = sum(header.records_count for _, header in iter_headers(records))
@@ -85,7 +85,7 @@ def skips_an_offset(patch: Patch) -> None:
     now = Every(40)
 
     def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
-        if log.topic_id != METADATA_TOPIC_ID and now():
+        if log.folder.topic_id != METADATA_TOPIC_ID and now():
             log.end_offset = Offset(log.end_offset + 1)
         appended: Appended = original(log, records, **options)
         return appended
@@ -94,7 +94,7 @@ def skips_an_offset(patch: Patch) -> None:
 
 
 def forgets_producers_in_a_restart(patch: Patch) -> None:
-    patch.setattr(PartitionLog, "_load_producers", lambda log, now: None)
+    patch.setattr(PartitionLog, "load_producers", lambda log, now: None)
 
 
 def shows_an_old_high_watermark(patch: Patch) -> None:
@@ -116,7 +116,7 @@ def changes_what_was_read(patch: Patch) -> None:
 
     def read(log: PartitionLog, offset: Offset, **options: Any) -> LogRead:
         found: LogRead = original(log, offset, **options)
-        if found.part is None or log.topic_id == METADATA_TOPIC_ID or not now():
+        if found.part is None or log.folder.topic_id == METADATA_TOPIC_ID or not now():
             return found
         assert isinstance(found.part, memoryview)
         data = bytearray(found.part)

@@ -1,0 +1,118 @@
+"""The folder of one log: made when it is first needed; and which of its files a disk may not have.
+
+    partition.metadata          whose folder it is
+    leader-epoch-checkpoint     see epochs.py
+    <offset>.log .index ...     the segments
+    <offset>.snapshot           see producer_snapshots.py
+
+A topic may have thousands of partitions, and a new file costs some disks a millisecond. So a log
+without records needs no folder: it lives in memory until its first append, or until somebody makes
+a folder beside (`LogDirectory.build`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata
+from kafkalite.log.epochs import FILE_NAME, LeaderEpochs
+from kafkalite.log.files import Files
+from kafkalite.log.producer_snapshots import ProducerSnapshots
+from kafkalite.log.segments import SegmentList
+from kafkalite.types import Offset, Uuid
+
+
+class Unsynced(NamedTuple):
+    """What the disk may not have. Files go before folders: a name must not outlive its bytes."""
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+class LogFolder:
+    """What `files` has at `path` of one log."""
+
+    __slots__ = (
+        "_files",
+        "epochs",
+        "exists",
+        "is_durable",
+        "path",
+        "segments",
+        "snapshots",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        files: Files,
+        path: str,
+        topic_id: Uuid,
+        *,
+        segments: SegmentList,
+        epochs: LeaderEpochs,
+        exists: bool,
+        is_durable: bool,
+    ) -> None:
+        self._files = files
+        self.path = path
+        self.topic_id = topic_id
+        self.segments = segments
+        self.epochs = epochs
+        self.snapshots = ProducerSnapshots(files, path)
+        self.exists = exists
+        """False: nothing is on the disk yet."""
+        self.is_durable = is_durable
+        """Whether all names in it are on the disk, and its own."""
+
+    def new_files(self) -> dict[str, bytes]:
+        """What it is to hold while it does not exist, by name."""
+        return {
+            PARTITION_METADATA: format_partition_metadata(self.topic_id),
+            FILE_NAME: self.epochs.content(),
+            self.segments.active.name.rpartition("/")[2]: b"",
+        }
+
+    def make(self) -> None:
+        """Make it, if it is not there. After an `OSError` it can be tried again."""
+        if self.exists:
+            return
+        self._files.make_folder(self.path)
+        for name, content in self.new_files().items():
+            self._files.replace(f"{self.path}/{name}", content, sync=False)
+        self.exists = self.epochs.is_kept = True
+
+    def was_made(self, held: dict[str, bytes]) -> None:
+        """It was made elsewhere, with these `new_files`, and has its name now."""
+        self.exists = self.epochs.is_kept = True
+        if held[FILE_NAME] != self.epochs.content():
+            self.epochs.save(sync=False)
+
+    def unsynced(self, recovery_point: Offset) -> Unsynced:
+        """What a loss of power might take; what lies below the recovery point was synced.
+
+        While it is not `is_durable` the folder that it is in is to be synced too, last of all."""
+        if not self.exists:
+            return Unsynced()
+        paths: list[str] = []
+        if not self.is_durable and self._files.exists(f"{self.path}/{PARTITION_METADATA}"):
+            paths.append(f"{self.path}/{PARTITION_METADATA}")
+        for segment in reversed(self.segments.all):
+            if not segment.is_synced:
+                if segment.has_new_names:
+                    self.is_durable = False
+                paths += segment.unsynced()
+            elif segment.base_offset <= recovery_point:
+                break
+        for part in (self.snapshots, self.epochs):
+            if not part.is_synced:
+                self.is_durable = False
+                paths += part.unsynced()
+        return Unsynced(tuple(paths), () if self.is_durable else (self.path,))
+
+    def synced(self) -> None:
+        """The disk has all that `unsynced` told of, and nothing was changed meanwhile."""
+        for segment in self.segments.all:
+            segment.synced()
+        self.snapshots.is_synced = self.epochs.is_synced = True
+        self.is_durable = True

@@ -1,0 +1,83 @@
+"""All that a broker listens on: its listeners by name, with what they share."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalite.config.listeners import parse_ip_limits, parse_listeners
+from kafkalite.config.views import BrokerConfig
+from kafkalite.metadata.image import Endpoint
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.network import Address, Network
+from kafkalite.server.addresses import registered_endpoint
+from kafkalite.server.connection import Handle
+from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
+from kafkalite.server.receive_buffer import BufferPool
+from kafkalite.server.request import Session
+
+_PARTIAL_FRAMES_BYTES = 1 << 28
+"""All requests that have arrived in part, of all connections together."""
+
+
+class Listeners:
+    """Those that the settings want, from `start` until `stop`."""
+
+    def __init__(
+        self, config: BrokerConfig, network: Network, clock: Clock, *, checks_views: bool
+    ) -> None:
+        """`KafkaError` for settings that make no sense. `checks_views`: see `ClientConnection`."""
+        self._wanted = parse_listeners(config)
+        self._network = network
+        self._clock = clock
+        self._checks_views = checks_views
+        self._limits = ConnectionLimits(
+            max_connections=config.max_connections,
+            max_connections_per_ip=config.max_connections_per_ip,
+            max_connections_per_ip_overrides=parse_ip_limits(config),
+            max_idle_ms=config.connections_max_idle_ms,
+            max_request_bytes=config.socket_request_max_bytes,
+        )
+        self._started: list[ServerListener[Session]] = []
+
+    def start(self, handle: Handle[Session]) -> None:
+        """Listen on all of them. `OSError` when an address cannot be had."""
+        pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
+        counts = ConnectionCounts()
+        for wanted in self._wanted:
+            listener = ServerListener(
+                self._network,
+                self._clock,
+                pool,
+                handle,
+                new_session=partial(Session, wanted.name, wanted.advertised),
+                limits=self._limits,
+                counts=counts,
+                checks_views=self._checks_views,
+            )
+            listener.start(wanted.bound.host, wanted.bound.port)
+            self._started.append(listener)
+
+    async def stop(self, until_ms: int) -> None:
+        """Accept no more, let answers leave until that time, and return when all is closed."""
+        for listener in self._started:
+            await listener.stop(until_ms)
+
+    def hang_up(self) -> None:
+        """Close every connection at once."""
+        for listener in self._started:
+            for connection in list(listener.connections):
+                connection.close()
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """All that is listened on, the first listener's first."""
+        return tuple(address for each in self._started for address in each.addresses)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """What the broker registers of them."""
+        return tuple(
+            registered_endpoint(listener.address, wanted.advertised)
+            for wanted, listener in zip(self._wanted, self._started, strict=True)
+            if wanted.advertised is not None
+        )

@@ -1,0 +1,105 @@
+"""What one broker has on its disk: its log folder, and the metadata of a cluster of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.features import formatted_with
+from kafkalite.log.clean_stop import Round
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files import Files
+from kafkalite.metadata.store import MetadataStore
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.workers import Workers
+from kafkalite.stores.memory import MemoryStore
+from kafkalite.stores.metadata_log import MetadataLog
+from kafkalite.types import BrokerEpoch, Offset, TopicPartition, Uuid, format_uuid
+
+SYNCS_AT_ONCE = 16
+"""A disk writes what several wait for in one go."""
+
+
+class Storage:
+    """Open from the first moment until `close` or `abandon`."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        files: Files,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        location: str,
+        store: MetadataStore | None,
+    ) -> None:
+        """Without `store` the broker is a cluster of its own, whose metadata log stands beside its
+        partitions. `LogDirectoryError` when the folder must not be used; `CorruptRecordError`,
+        `ProtocolError` or `InvariantError` for a metadata log that must not."""
+        self.directory = LogDirectory.open(
+            files,
+            location=location,
+            node_id=config.node_id,
+            new_cluster_id=format_uuid(entropy.uuid()),
+            new_directory_id=entropy.uuid(),
+            record_validation="full" if config.kafkalite_record_validation == "full" else "header",
+            producer_expiration_ms=config.producer_id_expiration_ms,
+        )
+        self._owned_store: MemoryStore | None = None
+        self.removed_topics: frozenset[Uuid] = frozenset()
+        """Ids of topics that are known to have been deleted. Their folders may still be there."""
+        if store is None:
+            try:
+                store = self._owned_store = self._open_store(config, files, clock)
+            except BaseException:
+                self.abandon()
+                self.directory.discard()
+                raise
+        self.store = store
+
+    def _open_store(self, config: BrokerConfig, files: Files, clock: Clock) -> MemoryStore:
+        directory = self.directory
+        log = MetadataLog.open(
+            files,
+            node_id=config.node_id,
+            directory_id=directory.meta.directory_id,
+            now=clock.now_ms(),
+            clean=directory.was_clean,
+            formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
+        )
+        self.removed_topics = log.removed_topics
+        return MemoryStore(directory.meta.cluster_id, clock, log)
+
+    def close_store(self) -> None:
+        """No more changes of the metadata, if they are kept here."""
+        if self._owned_store is not None:
+            self._owned_store.close()
+
+    async def close(
+        self,
+        workers: Workers,
+        *,
+        broker_epoch: BrokerEpoch,
+        high_watermarks: Mapping[TopicPartition, Offset],
+    ) -> None:
+        """Close every log, and put the clean stop on record: see `LogDirectory.close`."""
+        for parts in self.directory.close(
+            broker_epoch=broker_epoch, high_watermarks=high_watermarks
+        ):
+            shares = [parts[at::SYNCS_AT_ONCE] for at in range(min(SYNCS_AT_ONCE, len(parts)))]
+            await asyncio.gather(*(workers.run(_run_all, share) for share in shares))
+
+    def abandon(self) -> None:
+        """Let go of it, as a crash would leave it."""
+        with ExitStack() as end:
+            end.callback(self.directory.abandon)
+            end.callback(self.close_store)
+
+
+def _run_all(parts: Round) -> None:
+    part: Callable[[], None]
+    for part in parts:
+        part()
