@@ -36,8 +36,7 @@ def open_log(
     record_validation: RecordValidation = "header",
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
 ) -> PartitionLog:
-    """The log in `folder`; an empty one when there is no folder, which is made with its first
-    append, or by `folder.make`.
+    """The log in `folder`; without a folder an empty one, that has none until its first append.
 
     `clean` says that the last stop was a clean one; else all from `recovery_point` on is checked,
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
@@ -56,8 +55,8 @@ def open_log(
         )
     else:
         epochs = LeaderEpochs(files, folder, is_kept=False)
-        segment = Segment.planned(files, folder, log_start_offset, config, now)
-        loaded = LoadedSegments([segment], log_start_offset, ())
+        first = Segment.planned(files, folder, log_start_offset, config, now)
+        loaded = LoadedSegments([first], log_start_offset, ())
     log_folder = LogFolder(
         files,
         folder,
@@ -76,15 +75,13 @@ def open_log(
         producers=ProducerStates(folder.rpartition("/")[2], producer_expiration_ms),
         record_validation=record_validation,
     )
-    if not exists:
-        return log
-    log.log_start_offset = max(log.log_start_offset, log_start_offset)
-    epochs.truncate_from_start(log.log_start_offset)
-    log.recovery_point = min(recovery_point, log.end_offset)
-    log.load_producers(now)
-    if was_synced:
-        log_folder.snapshots.is_synced = True
-    log.release_files()  # Of a thousand partitions few are used, and the first use opens again.
+    if exists:
+        log.log_start_offset = max(log.log_start_offset, log_start_offset)
+        epochs.truncate_from_start(log.log_start_offset)
+        log.recovery_point = min(recovery_point, log.end_offset)
+        log.load_producers(now)
+        log_folder.snapshots.is_synced |= was_synced
+        log.release_files()  # Of a thousand few are used, and the first use opens again.
     return log
 
 
