@@ -41,7 +41,7 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
 docs: $(VENV)/.dev ## write the pages that are made from code and data: docs/compatibility.md
 	@$(BIN)/python tools/generate_compatibility.py
 
-compat: $(VENV)/.dev ## what needs the real Kafka: its jars, its tools on our data
+compat: $(VENV)/.dev ## what needs the real Kafka: its jars, its tools on our data, and conformance
 	@.ci/compat $(BIN)
 
 conformance: $(VENV)/.dev ## compat_tests, unchanged, against the real Kafka
