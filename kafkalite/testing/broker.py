@@ -12,18 +12,20 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from difflib import get_close_matches
+from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kafkalite.config.described_keys import broker_keys
-from kafkalite.config.listeners import parse_ip_limits, parse_listeners
-from kafkalite.config.views import BrokerConfig
-from kafkalite.errors import KafkaError
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.testing.broker_options import (
+    Setting,
+    checked_settings,
+    checked_topic_configs,
+    checked_topics,
+    make_config,
+)
 from kafkalite.testing.broker_thread import BrokerError, Life
 
 T = TypeVar("T")
@@ -35,8 +37,6 @@ START_WITHIN_S = 60.0
 STOP_WITHIN_S = 10.0
 """The server gives clients 3 s to take their answers; then it closes their connections."""
 _CREATE_WITHIN_S = 20.0
-_MAX_PORT = 65535
-_PLACES = ("log.dir", "log.dirs")
 
 
 class Broker:
@@ -53,7 +53,7 @@ class Broker:
         self,
         *,
         topics: Mapping[str, int] | None = None,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, Setting] | None = None,
         data: str | os.PathLike[str] | None = None,
         port: int = 0,
     ) -> None:
@@ -64,12 +64,11 @@ class Broker:
         Defaults are those of `kafkalite serve`, but `kafkalite.record.validation` is `full`:
         produced records are checked as Kafka does. `ValueError`, in one line, for a setting that no
         broker takes."""
-        self._topics = dict(topics or {})
-        self._settings = dict(settings or {})
+        self._topics = checked_topics(topics or {})
+        self._settings = checked_settings(settings or {})
         self._location = "in memory" if data is None else os.path.abspath(data)
         self._files: Files = MemoryFiles() if data is None else OsFiles(self._location)
-        self._port = port
-        self._config = self._make_config()
+        self._config = make_config(self._settings, port=port, location=self._location)
         self._life: Life | None = None
         self._bootstrap: str | None = None
         self._process_id = os.getpid()
@@ -88,7 +87,8 @@ class Broker:
     def is_running(self) -> bool:
         """Whether it has started and not ended, neither by `stop` nor by itself."""
         life = self._life
-        return life is not None and not life.ended.done() and not self._is_foreign
+        is_started = life is not None and life.started.done() and not life.ended.done()
+        return is_started and not self._is_foreign
 
     def start(self) -> Self:
         """Return when clients can connect and the topics are there; at once, when it runs.
@@ -109,14 +109,14 @@ class Broker:
                 self._end_life()
 
     def create_topic(
-        self, name: str, partitions: int = -1, *, configs: Mapping[str, str] | None = None
+        self, name: str, partitions: int = -1, *, configs: Mapping[str, Setting] | None = None
     ) -> None:
         """Return when the topic can be used. -1: as many partitions as `num.partitions` says.
         `configs`: topic settings by Kafka's names. `BrokerError` when the broker refuses."""
         life = self._life
         if life is None or not self.is_running:
             raise BrokerError(f"topic {name!r} cannot be created: kafkalite is not running here")
-        created = life.create_topic(name, partitions, configs or {})
+        created = life.create_topic(name, partitions, checked_topic_configs(configs or {}))
         _wait(created, _CREATE_WITHIN_S, f"create topic {name!r}")
 
     def __enter__(self) -> Self:
@@ -173,8 +173,7 @@ class Broker:
             raise
         self._bootstrap = str(address)
         if "listeners" not in self._settings:
-            self._port = address.port
-            self._config = self._make_config()
+            self._config = make_config(self._settings, port=address.port, location=self._location)
 
     def _end_life(self) -> None:
         life, self._life = self._life, None
@@ -187,34 +186,6 @@ class Broker:
         finally:
             life.join(STOP_WITHIN_S if life.ended.done() else 0)
 
-    def _make_config(self) -> BrokerConfig:
-        for key in self._settings:
-            if key in _PLACES:
-                raise ValueError(f"settings: {key}: use the argument data= instead")
-            if key not in (known := broker_keys()):
-                nearest = get_close_matches(key, known, n=1, cutoff=0)
-                raise ValueError(
-                    f"settings: {key}: no such broker setting; the nearest is {nearest[0]}"
-                )
-        if not 0 <= self._port <= _MAX_PORT:
-            raise ValueError(f"port={self._port}: not a number from 0 to {_MAX_PORT}")
-        if self._port and "listeners" in self._settings:
-            raise ValueError("port= and the setting listeners say the same thing; use one of them")
-        try:
-            config = BrokerConfig.of(
-                {
-                    "listeners": f"PLAINTEXT://localhost:{self._port}",
-                    "kafkalite.record.validation": "full",
-                    **self._settings,
-                    "log.dirs": self._location,
-                }
-            )
-            parse_listeners(config)
-            parse_ip_limits(config)
-        except KafkaError as error:
-            raise ValueError(f"settings: {error.message}") from error
-        return config
-
 
 def _wait(future: Future[T], within_s: float, what: str) -> T:
     """The result. `BrokerError` when it does not come in time."""
@@ -222,6 +193,8 @@ def _wait(future: Future[T], within_s: float, what: str) -> T:
         return future.result(within_s)
     except TimeoutError as error:
         raise BrokerError(f"kafkalite did not {what} within {within_s:.0f} s") from error
+    except (CancelledError, ConnectionError) as error:
+        raise BrokerError(f"kafkalite did not {what}: it was stopped meanwhile") from error
 
 
 async def _off_loop(function: Callable[[], object]) -> None:

@@ -8,6 +8,7 @@ can wait for.
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -83,10 +84,14 @@ class Life:
         self._thread.join(timeout_s)
 
     def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> Future[None]:
-        """Ask the running broker as a client would. `BrokerError` when it refuses."""
-        return asyncio.run_coroutine_threadsafe(
-            self._create_topics({name: partitions}, configs, allowed=()), self._loop
-        )
+        """Ask the broker, once it has started, as a client would. `BrokerError` when it refuses;
+        cancelled, or a `ConnectionError`, when it ends first."""
+        creation = self._create_topics({name: partitions}, configs, allowed=())
+        try:
+            return asyncio.run_coroutine_threadsafe(creation, self._loop)
+        except RuntimeError as error:  # The loop is closed already.
+            creation.close()
+            raise BrokerError(f"topic {name!r} cannot be created: kafkalite has stopped") from error
 
     def _run(self) -> None:
         failure: BaseException | None = None
@@ -165,6 +170,9 @@ def _where_to_dial(bound: Address) -> Address:
 
 def _in_one_line(error: Exception) -> str:
     """Those of files name them; those of sockets, and our own, say all in their text."""
-    if isinstance(error, OSError) and error.filename is not None:
+    if not isinstance(error, OSError):
+        return str(error)
+    if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(getattr(error, "strerror", None) or error)
+    remedy = "; port=0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+    return f"{error.strerror}{remedy}"
