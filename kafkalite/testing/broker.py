@@ -161,12 +161,11 @@ class Broker:
         return self._process_id != os.getpid()
 
     def _begin_life(self) -> None:
-        life = self._life = Life(
-            self._config, self._files, location=self._location, topics=self._topics
-        )
+        life = Life(self._config, self._files, location=self._location, topics=self._topics)
+        life.start()
+        self._life = life
         atexit.register(self.stop)
         try:
-            life.start()
             address = _wait(life.started, START_WITHIN_S, "start")
         except BaseException:  # Ctrl-C too.
             self._end_life()

@@ -63,14 +63,13 @@ class Life:
         self._thread = threading.Thread(target=self._run, name="kafkalite-broker", daemon=True)
 
     def start(self) -> None:
-        """Let the thread run. Returns at once."""
+        """Let the thread run. Returns at once. `BrokerError` when there is none to be had."""
         self._loop = new_event_loop()
         try:
             self._thread.start()
-        except RuntimeError:  # The system has no thread left.
+        except RuntimeError as error:
             self._loop.close()
-            self.ended.set_result(None)
-            raise
+            raise BrokerError(f"kafkalite cannot start: {error}") from error
 
     def stop_soon(self) -> None:
         """Ask it to end, which `ended` tells. Nothing happens when it has ended."""

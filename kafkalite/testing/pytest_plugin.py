@@ -1,8 +1,8 @@
 """Fixtures for pytest: a Kafka for tests, there as soon as kafkalite is installed.
 
 - `kafka`: one `Broker` for all tests of the session (of each worker, with pytest-xdist).
-- `kafka_broker`: a fresh `Broker` for one test; `@pytest.mark.kafka_broker(topics=..., settings=...)`
-  says how it is to be, in the arguments of `Broker`.
+- `kafka_broker`: a fresh `Broker` for one test; `@pytest.mark.kafka_broker(topics=...,
+  settings=...)` says how it is to be, in the arguments of `Broker`.
 - `kafka_topic`: the name of a fresh topic on the broker of `kafka`; `@pytest.mark.kafka_topic(
   partitions=..., configs=...)` takes the arguments of `Broker.create_topic`.
 
