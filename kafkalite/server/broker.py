@@ -329,7 +329,7 @@ def _open_directory(config: BrokerConfig, ports: Ports, location: str) -> LogDir
         ports.files,
         location=location,
         node_id=config.node_id,
-        new_cluster_id=format_uuid(ports.entropy.uuid()),
+        new_cluster_id=config.kafkalite_cluster_id or format_uuid(ports.entropy.uuid()),
         new_directory_id=ports.entropy.uuid(),
         record_validation="full" if config.kafkalite_record_validation == "full" else "header",
         producer_expiration_ms=config.producer_id_expiration_ms,

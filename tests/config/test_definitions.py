@@ -19,6 +19,8 @@ DESCRIBED_TOPIC = {entry["name"]: entry for entry in DESCRIBED["topic"]}
 DESCRIBED_BROKER = {entry["name"]: entry for entry in DESCRIBED["broker"]}
 SET_BY_THE_ORACLE = {
     "node.id",
+    "broker.id",
+    "controller.listener.names",
     "listeners",
     "advertised.listeners",
     "listener.security.protocol.map",
