@@ -654,7 +654,8 @@ group.share.assignor.offload.enable BOOLEAN = true
 group.share.dlq.manager.class.name STRING
     = org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager
 group.share.initialize.retry.interval.ms INT 1.. = 30000
-group.share.persister.class.name STRING = org.apache.kafka.server.share.persister.DefaultStatePersister
+group.share.persister.class.name STRING
+    = org.apache.kafka.server.share.persister.DefaultStatePersister
 group.streams.acceptable.recovery.lag LONG 0.. = 10000
 group.streams.assignor.offload.enable BOOLEAN = true
 group.streams.max.warmup.replicas INT 0.. = 20

@@ -84,7 +84,9 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
     if config.advertised_listeners is None:
         told = [ListenerAddress(each.name, "", 0) for each in bound]
     else:
-        told = _parse_all("advertised.listeners", config.advertised_listeners, protocols, controllers)
+        told = _parse_all(
+            "advertised.listeners", config.advertised_listeners, protocols, controllers
+        )
         _check_advertised(told, all_bound)
     by_name = {each.name: each for each in told if each.name not in controllers}
     if not by_name:
