@@ -3,37 +3,26 @@
 What is named later is stronger: Kafka's defaults, `--config` files in their order, the environment,
 `--set` and `--port`. That is the order of the images whose environment this takes: there too a
 variable is stronger than a mounted file.
-
-A listener's host may be a name that exists in a container only (`kafka`, `broker`). Where it does
-not resolve, the broker listens on this machine's own addresses at that port, with a warning: what
-was written for a container then starts on a laptop, and is reached from nowhere else.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from kafkalite.config.environment import Given, read_environment
+if TYPE_CHECKING:
+    from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
-_ABOUT_LISTENERS = (
-    _LISTENERS,
-    "advertised.listeners",
-    "controller.listener.names",
-    "inter.broker.listener.name",
-    "listener.security.protocol.map",
-)
-_NAMED_HOST = re.compile(r"\s*(?P<name>.+)://(?P<host>[0-9A-Za-z._-]+):(?P<port>[0-9]+)\s*")
+_VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
+"""Without one of these the environment sets nothing: CLUSTER_ID alone need not be Kafka's."""
 
 
 class WrongUseError(Exception):
     """One line for a person: which setting is wrong, and what is allowed. The exit code is 2."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What was set, and what there is to say about it."""
 
     values: dict[str, str]
@@ -43,52 +32,42 @@ class Settings:
     """Lines for stderr, each beginning with `info: ` or `warning: `."""
 
 
-def host_resolves(host: str) -> bool:
-    """Whether this machine knows an address of `host`. It may have to ask the network."""
-    import socket
-
-    try:
-        return bool(socket.getaddrinfo(host, None))
-    except (OSError, UnicodeError):
-        return False
-
-
 def gather(
     *,
     files: Sequence[str],
     assignments: Sequence[str],
     environment: Mapping[str, str],
     port: int | None = None,
-    resolves: Callable[[str], bool] = host_resolves,
+    resolves: Callable[[str], bool] | None = None,
 ) -> Settings:
     """All sources together.
 
     `files` are paths of `--config`, `assignments` texts of `--set` (`KEY=VALUE`). With a `port`
     the broker listens there on this machine's own addresses, whatever files and environment say of
     listeners. `WrongUseError` for a file that cannot be read, and for a value that its key does
-    not take.
+    not take. `resolves` tells whether this machine knows a host; None: ask it.
     """
     given: dict[str, Given] = {}
     for path in files:
         given.update(_read_file(path))
-    _add_environment(given, environment)
-    notes = []
-    if port is not None:
-        notes = _set_port(given, port)
+    if files or any(name.startswith(_VARIABLES_BEGIN) for name in environment):
+        _add_environment(given, environment)
+    notes = [] if port is None else _set_port(given, port)
     for text in assignments:
-        name, value = _assigned(text)
-        if name == _LISTENERS and port is not None:
-            raise WrongUseError(f"--port and --set {text} say the same thing; use one of them")
-        given[name] = Given(value, "--set")
+        _assign(given, text, port=port)
     if given:
         notes += _reviewed(given)
     values = {name: each.value for name, each in given.items()}
     _set_data_folder(given, values)
-    notes += _listen_here(values, resolves)
+    if _LISTENERS in values and port is None:
+        from kafkalite.cli.listening import adapt_listeners, host_resolves
+
+        notes += adapt_listeners(values, resolves or host_resolves)
     return Settings(values, tuple(notes))
 
 
 def _read_file(path: str) -> dict[str, Given]:
+    from kafkalite.config.environment import Given
     from kafkalite.config.properties import PropertiesError, parse_properties
 
     try:
@@ -102,6 +81,8 @@ def _read_file(path: str) -> dict[str, Given]:
 
 
 def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> None:
+    from kafkalite.config.environment import read_environment
+
     settings, listeners, cluster_id = read_environment(environment)
     given.update(settings)
     if listeners is not None:
@@ -111,8 +92,11 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
 
 
 def _set_port(given: dict[str, Given], port: int) -> list[str]:
-    """Nothing that is in `given` so far says where to listen, and what to tell of it."""
-    left_out = [name for name in _ABOUT_LISTENERS if name in given]
+    """Have nothing that was given so far say where to listen; what there is to tell of it."""
+    from kafkalite.cli.listening import ABOUT_LISTENERS
+    from kafkalite.config.environment import Given
+
+    left_out = [name for name in ABOUT_LISTENERS if name in given]
     origins = dict.fromkeys(given.pop(name).origin for name in left_out)
     given[_LISTENERS] = Given(f"PLAINTEXT://localhost:{port}", "--port")
     if not left_out:
@@ -120,12 +104,16 @@ def _set_port(given: dict[str, Given], port: int) -> list[str]:
     return [f"info: --port {port} is stronger than {', '.join(origins)}"]
 
 
-def _assigned(text: str) -> tuple[str, str]:
+def _assign(given: dict[str, Given], text: str, *, port: int | None) -> None:
+    from kafkalite.config.environment import Given
+
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not name:
         raise WrongUseError(f"--set {text}: expected KEY=VALUE, such as num.partitions=3")
-    return name, value
+    if name == _LISTENERS and port is not None:
+        raise WrongUseError(f"--port and --set {text} say the same thing; use one of them")
+    given[name] = Given(value, "--set")
 
 
 def _reviewed(given: Mapping[str, Given]) -> list[str]:
@@ -150,22 +138,3 @@ def _set_data_folder(given: Mapping[str, Given], values: dict[str, str]) -> None
                 )
             values["log.dirs"] = folders[0]
             return
-
-
-def _listen_here(values: dict[str, str], resolves: Callable[[str], bool]) -> list[str]:
-    """Have listeners on this machine's own addresses instead of on hosts that it does not know."""
-    controllers = values.get("controller.listener.names", "").upper().split(",")
-    notes, entries = [], []
-    for entry in values.get(_LISTENERS, "").split(","):
-        match = _NAMED_HOST.fullmatch(entry)
-        if match is None or match["name"].upper() in controllers or resolves(match["host"]):
-            entries.append(entry)
-            continue
-        entries.append(f"{match['name']}://localhost:{match['port']}")
-        notes.append(
-            f"warning: this machine knows no host {match['host']}: {entry.strip()} listens on "
-            f"localhost:{match['port']} instead"
-        )
-    if notes:
-        values[_LISTENERS] = ",".join(entries)
-    return notes

@@ -75,7 +75,7 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
     """The listeners in their order, without those of controllers. `KafkaError(INVALID_CONFIG)`,
     mostly in Kafka's words, for what cannot be."""
     controllers = {name.upper() for name in config.controller_listener_names or ()}
-    protocols = _parse_protocol_map(config.listener_security_protocol_map)
+    protocols = parse_protocols(config.listener_security_protocol_map)
     if PROTOCOL_MAP not in config.settings:
         protocols.update(dict.fromkeys(config.controller_listener_names or (), PLAINTEXT))
     all_bound = _parse_all("listeners", config.listeners, protocols, controllers)
@@ -133,8 +133,11 @@ def _check_inter_broker_name(
         )
 
 
-def _parse_protocol_map(text: str) -> dict[str, str]:
-    """Upper-case listener name to security protocol."""
+def parse_protocols(text: str | None) -> dict[str, str]:
+    """Upper-case listener name to security protocol, as `listener.security.protocol.map` has them;
+    None: as it is by default. `KafkaError(INVALID_CONFIG)` for what is no such map."""
+    if text is None:
+        text = BrokerConfig().listener_security_protocol_map
     protocols = {}
     for entry in text.split(",") if text.strip() else ():
         name, colon, protocol = entry.strip().rpartition(":")

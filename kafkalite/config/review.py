@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from kafkalite.config.allowed import allowed
 from kafkalite.config.environment import Given
 from kafkalite.config.keys import ConfigKey
 from kafkalite.config.known import Kind, key_of, kind_of, nearest
@@ -56,6 +55,8 @@ def _check(key: ConfigKey, given: Given) -> None:
     try:
         key.parse(given.value)
     except KafkaError as error:
+        from kafkalite.config.allowed import allowed
+
         value = given.value.strip()
         message = f"{key.name}={value} ({given.origin}): allowed is {allowed(key)}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, message) from error
@@ -96,11 +97,10 @@ def _of_the_quorum(settings: Mapping[str, str], cluster_id: Given | None) -> Ite
     parts = []
     quorum = [f"{name}={settings[name].strip()}" for name in _QUORUM if name in settings]
     if quorum:
-        verb = "has" if len(quorum) == 1 else "have"
-        parts.append(f"the broker is its own controller, and {_list(quorum)} {verb} no effect")
+        parts.append(f"the broker is its own controller (no effect: {' '.join(quorum)})")
     if cluster_id is not None:
         parts.append(
-            f"the cluster id of a new data folder is {cluster_id.value} ({cluster_id.origin})"
+            f"a new data folder gets the cluster id {cluster_id.value} ({cluster_id.origin})"
         )
     if parts:
         yield f"info: {'; '.join(parts)}"
@@ -113,7 +113,7 @@ def _of_zookeeper(settings: Mapping[str, str], kinds: Mapping[str, Kind]) -> Ite
             f"{name}={settings[name].strip()}" if name == "zookeeper.connect" else name
             for name in names
         ]
-        yield f"info: no ZooKeeper is joined, whatever is set: {_list(shown)}"
+        yield f"info: no ZooKeeper is joined (no effect: {' '.join(shown)})"
 
 
 def _without_effect(kinds: Mapping[str, Kind]) -> Iterable[str]:
@@ -121,17 +121,12 @@ def _without_effect(kinds: Mapping[str, Kind]) -> Iterable[str]:
     told = {*_QUORUM, _AUTHORIZER}
     names = [name for name, kind in kinds.items() if kind in quiet and name not in told]
     if names:
-        yield f"info: without effect here: {', '.join(dict.fromkeys(map(_family, names)))}"
+        yield f"info: no effect here: {' '.join(dict.fromkeys(map(_family, names)))}"
 
 
 def _family(name: str) -> str:
     """The many settings of a vendor's parts are told as one."""
     return "confluent.*" if name.startswith("confluent.") else name
-
-
-def _list(items: list[str]) -> str:
-    *most, last = items
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _refuse(message: str) -> NoReturn:
