@@ -6,11 +6,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from kafkalite.config.listeners import WILDCARDS
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import InvariantError
 from kafkalite.log.files import Files
 from kafkalite.ports.clock import RealClock
 from kafkalite.ports.entropy import RealEntropy
+from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.ports.workers import ThreadWorkers
 from kafkalite.server.broker import Broker, Ports
@@ -40,3 +42,10 @@ def fail_on_broken_invariants(broker: Broker) -> None:
             loop.default_exception_handler(context)
 
     asyncio.get_running_loop().set_exception_handler(handle)
+
+
+def where_to_dial(bound: Address) -> Address:
+    """From this machine: an address that is listened on, where that may be all of them."""
+    if bound.host not in WILDCARDS:
+        return bound
+    return Address("::1" if ":" in bound.host else "127.0.0.1", bound.port)

@@ -14,25 +14,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
 
-from kafkalite.config.listeners import WILDCARDS
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, InvariantError
 from kafkalite.log.files import Files
 from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.network import Address
-from kafkalite.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
 from kafkalite.server.broker import Broker
-from kafkalite.server.this_machine import fail_on_broken_invariants, ports_of_this_machine
-from kafkalite.testing.client import Client
-
-_CREATE_TOPICS_VERSION = 7
-_CREATE_TOPICS_WITHIN_MS = 10_000
+from kafkalite.server.this_machine import (
+    fail_on_broken_invariants,
+    ports_of_this_machine,
+    where_to_dial,
+)
+from kafkalite.testing.first_topics import create_topics
 
 
 class BrokerError(Exception):
@@ -120,7 +114,7 @@ class Life:
             except (LogDirectoryError, CorruptRecordError, InvariantError, OSError) as error:
                 raise BrokerError(f"kafkalite cannot start: {_in_one_line(error)}") from error
             self._network = ports.network
-            self._address = _where_to_dial(broker.addresses[0])
+            self._address = where_to_dial(broker.addresses[0])
             if self._topics:
                 await self._create_topics(
                     self._topics, {}, allowed=(ErrorCode.TOPIC_ALREADY_EXISTS,)
@@ -136,35 +130,11 @@ class Life:
         self, topics: Mapping[str, int], configs: Mapping[str, str], *, allowed: Sequence[ErrorCode]
     ) -> None:
         """Topics of these settings, by name and partitions; `allowed` refusals are none."""
-        request = CreateTopicsRequest(
-            topics=[
-                CreatableTopic(
-                    name=name,
-                    num_partitions=partitions,
-                    replication_factor=-1,
-                    configs=[CreatableTopicConfig(name=k, value=v) for k, v in configs.items()],
-                )
-                for name, partitions in topics.items()
-            ],
-            timeout_ms=_CREATE_TOPICS_WITHIN_MS,
+        refusals = await create_topics(
+            self._network, self._address, topics, configs, allowed=allowed
         )
-        client = await Client.connect(self._network, self._address, "kafkalite-testing")
-        try:
-            response = await client.ask(request, _CREATE_TOPICS_VERSION, CreateTopicsResponse)
-        finally:
-            client.close()
-        for topic in response.topics:
-            code = ErrorCode(topic.error_code)
-            if code not in (ErrorCode.NONE, *allowed):
-                why = topic.error_message or code.name
-                raise BrokerError(f"topic {topic.name!r} cannot be created: {why}")
-
-
-def _where_to_dial(bound: Address) -> Address:
-    """From this machine: an address that is listened on, where that may be all of them."""
-    if bound.host not in WILDCARDS:
-        return bound
-    return Address("::1" if ":" in bound.host else "127.0.0.1", bound.port)
+        if refusals:
+            raise BrokerError(refusals[0])
 
 
 def _in_one_line(error: Exception) -> str:
