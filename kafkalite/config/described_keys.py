@@ -552,7 +552,7 @@ share.coordinator.load.buffer.size INT 1.. = 5242880
     Bytes read at a time while a share coordinator loads.
 share.coordinator.snapshot.update.records.per.snapshot INT 0..500 = 500
     Updates of a share partition before its state is written whole.
-share.coordinator.state.topic.compression.codec INT = 0
+share.coordinator.state.topic.compression.codec INT 0..4 = 0
     The codec of __share_group_state by its number; 0: none.
 share.coordinator.state.topic.min.isr SHORT 1.. = 2
     min.insync.replicas of __share_group_state.

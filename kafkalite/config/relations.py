@@ -63,17 +63,15 @@ _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours"
 _IDLE, _DELAY = "connections.max.idle.ms", "connection.failed.authentication.delay.ms"
 _QUEUED, _REQUEST = "queued.max.request.bytes", "socket.request.max.bytes"
 _BUFFER, _CLEANERS = "log.cleaner.dedupe.buffer.size", "log.cleaner.threads"
-_CODEC = "share.coordinator.state.topic.compression.codec"
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
 _TAGS = "group.streams.rack.aware.assignment.tags"
 _CORDONED = "cordoned.log.dirs"
 _INTER_BROKER, _SECURITY = "inter.broker.listener.name", "security.inter.broker.protocol"
 _EARLY = "early.start.listeners"
 _BYTES_PER_CLEANER = 1024 * 1024
-_LAST_CODEC = 4
 _SINGLE = frozenset(
     {
-        *(_ROLL, _JITTER, *_RETENTION, _IDLE, _DELAY, _QUEUED, _BUFFER, _CLEANERS, _CODEC),
+        *(_ROLL, _JITTER, *_RETENTION, _IDLE, _DELAY, _QUEUED, _BUFFER, _CLEANERS),
         *(_PROTOCOLS, _TAGS, _CORDONED, _INTER_BROKER, _EARLY),
     }
 )
@@ -159,8 +157,6 @@ def _check_sizes(values: _Values) -> None:
                 f"{values.shown(_BUFFER)} must be more than {_BYTES_PER_CLEANER} bytes for each of "
                 f"{values.shown(_CLEANERS)}"
             )
-    if _CODEC in settings and not 0 <= values.number(_CODEC) <= _LAST_CODEC:
-        _refuse(f"{values.shown(_CODEC)} must be from 0 to {_LAST_CODEC}")
 
 
 def _check_names(values: _Values) -> None:
@@ -171,16 +167,16 @@ def _check_names(values: _Values) -> None:
         written = [item.strip() for item in settings[_TAGS].split(",")]
         if len(set(written)) < len(written):
             _refuse(f"{values.shown(_TAGS)} must not name a tag twice")
-    if _CORDONED in settings and "*" not in values.items(_CORDONED):
+    if _CORDONED in settings and values.items(_CORDONED) != ("*",):
         folders = values.items("log.dirs" if "log.dirs" in settings else "log.dir")
         if not set(values.items(_CORDONED)) <= set(folders):
-            _refuse(f"{values.shown(_CORDONED)} must be among the log.dirs, or *")
+            _refuse(f"{values.shown(_CORDONED)} must be among the log.dirs, or * alone")
     if _INTER_BROKER in settings and _SECURITY in settings:
         _refuse(f"{_INTER_BROKER} and {_SECURITY} say the same thing; use one of them")
     if _EARLY in settings:
         listeners = {item.partition("://")[0].upper() for item in values.items("listeners")}
         known = listeners | set(values.items("controller.listener.names"))
-        if not {item.upper() for item in values.items(_EARLY)} <= known:
+        if not set(values.items(_EARLY)) <= known:
             _refuse(f"{values.shown(_EARLY)} must be among the names of the listeners")
 
 

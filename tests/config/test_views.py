@@ -101,7 +101,7 @@ def test_ids_that_differ_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "a b", "a\\b", "a\nb", "caf\u00e9"])
 def test_a_cluster_id_that_a_properties_file_would_change_is_refused(text: str) -> None:
-    with pytest.raises(KafkaError, match="kafkalite.cluster.id") as caught:
+    with pytest.raises(KafkaError, match=r"kafkalite\.cluster\.id") as caught:
         BrokerConfig.of({"kafkalite.cluster.id": text})
     assert caught.value.code is ErrorCode.INVALID_CONFIG
 
