@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
@@ -10,6 +12,7 @@ _READ_ELSEWHERE = frozenset({"log.dir", "log.dirs", "broker.id"})
 """By the command line, which opens the folder, and by the view itself."""
 
 
+@cache
 def unread_topic_keys() -> frozenset[str]:
     """Keys of topics whose value no code looks at."""
     unread_fields = set(unread(TopicConfig._fields))
@@ -21,6 +24,7 @@ def unread_topic_keys() -> frozenset[str]:
     )
 
 
+@cache
 def unread_broker_keys() -> frozenset[str]:
     """Keys of `BROKER_KEYS` whose value no code looks at: not of the broker, and not as what a
     topic gets that does not set it."""

@@ -52,6 +52,8 @@ def _text(key: ConfigKey) -> str:
     if key.one_of:
         case = "" if key.is_case_sensitive else ", in upper or lower case"
         return f"{_choice(key.one_of, 'or')}{case}"
+    if key.form:
+        return key.form
     return "any text" if key.may_be_empty else "any text but the empty one"
 
 

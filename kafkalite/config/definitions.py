@@ -372,7 +372,8 @@ _BROKER_KEYS = (
         "log.dir",
         LIST,
         "kafkalite-data",
-        "The data folder where log.dirs is not set.",
+        "The data folder where log.dirs is not set. Kafka differs: /tmp/kafka-logs, which the next"
+        " start of the machine may empty.",
         may_be_empty=False,
     ),
     ConfigKey(
@@ -635,6 +636,7 @@ _BROKER_KEYS = (
         None,
         "The cluster's id that a new data folder gets; not set: a random one. The images of Kafka"
         " take it from CLUSTER_ID.",
+        form="ASCII letters, digits and signs, without blanks and backslashes",
     ),
     ConfigKey(
         "kafkalite.record.validation",

@@ -13,7 +13,7 @@ from functools import cache
 from kafkalite.config.definitions import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType, Synonym, check_hosts, check_voters
 
-_NOT_ACTED_ON = "Taken, and without effect here."
+NOT_ACTED_ON = "Taken, and without effect here."
 _LONG_DEFAULT = "    = "
 
 
@@ -21,7 +21,7 @@ _LONG_DEFAULT = "    = "
 def broker_keys() -> dict[str, ConfigKey]:
     """All broker keys by name: those of `BROKER_KEYS`, and those without effect."""
     keys = {
-        name: key._replace(doc=f"{key.doc} {_NOT_ACTED_ON}") for name, key in _read(_TABLE).items()
+        name: key._replace(doc=f"{key.doc} {NOT_ACTED_ON}") for name, key in _read(_TABLE).items()
     }
     for name, check, form in (
         ("controller.quorum.voters", check_voters, "ID@HOST:PORT"),
@@ -685,7 +685,7 @@ def _group_key(
 ) -> ConfigKey:
     """`of_broker`: the broker key behind it, when it is not `group.` and the name."""
     synonym = Synonym(of_broker or f"group.{name}")
-    return ConfigKey(name, type, default, f"{doc} {_NOT_ACTED_ON}", synonyms=(synonym,))
+    return ConfigKey(name, type, default, f"{doc} {NOT_ACTED_ON}", synonyms=(synonym,))
 
 
 _GROUP_KEYS = (
@@ -829,12 +829,10 @@ CLIENT_METRICS_KEYS = {
     key.name: key
     for key in (
         ConfigKey(
-            "interval.ms", ConfigType.INT, "300000", f"How often clients push. {_NOT_ACTED_ON}"
+            "interval.ms", ConfigType.INT, "300000", f"How often clients push. {NOT_ACTED_ON}"
         ),
-        ConfigKey(
-            "match", ConfigType.LIST, "", f"Patterns that a client must fit. {_NOT_ACTED_ON}"
-        ),
-        ConfigKey("metrics", ConfigType.LIST, "", f"How the metrics' names begin. {_NOT_ACTED_ON}"),
+        ConfigKey("match", ConfigType.LIST, "", f"Patterns that a client must fit. {NOT_ACTED_ON}"),
+        ConfigKey("metrics", ConfigType.LIST, "", f"How the metrics' names begin. {NOT_ACTED_ON}"),
     )
 }
 """By name: what a subscription to client metrics has (KIP-714)."""

@@ -73,7 +73,7 @@ class ConfigKey(NamedTuple):
     check: Callable[[ConfigKey, tuple[str, ...]], None] | None = None
     """A further test of a LIST key's items; raises as `parse` does."""
     form: str = ""
-    """How an item that `check` takes is written."""
+    """How an item of a LIST key or the value of a STRING key is written, where it is not free."""
     synonyms: tuple[Synonym, ...] = ()
     """Of a topic key: the broker keys behind it, the first that is set wins."""
     is_internal: bool = False

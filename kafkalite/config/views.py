@@ -221,7 +221,7 @@ def _check_cluster_id(cluster_id: str | None) -> None:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
             f"Invalid value {cluster_id} for configuration kafkalite.cluster.id: "
-            "ASCII letters, digits and signs are allowed, without blanks and backslashes",
+            f"Allowed are {BROKER_KEYS['kafkalite.cluster.id'].form}",
         )
 
 

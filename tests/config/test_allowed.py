@@ -30,6 +30,10 @@ from kafkalite.config.known import key_of
         ("broker.rack", "any text"),
         ("remote.log.storage.manager.class.name", "any text but the empty one"),
         ("ssl.key.password", "any text"),
+        (
+            "kafkalite.cluster.id",
+            "ASCII letters, digits and signs, without blanks and backslashes",
+        ),
         ("principal.builder.class", "the name of a Java class"),
     ],
 )
