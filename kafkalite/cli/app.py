@@ -6,36 +6,39 @@ when it is used. It returns when all went well, and else raises `CommandError` o
 
 from __future__ import annotations
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Parameter
 
 from kafkalite import __version__
 from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
 from kafkalite.cli.groups import groups
+from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
 from kafkalite.cli.serve import serve
 from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.shell_completion import completion
 from kafkalite.cli.topics import topics
 
 
 def new_app() -> App:
     """All commands."""
-    options = Group("Options", sort_key=1)
     app = App(
         name="kafkalite",
         help="A server that speaks Kafka's protocol, and tools that look into any Kafka.",
         version=__version__,
-        group_parameters=options,
+        group_parameters=OPTIONS,
         default_parameter=Parameter(negative=(), show_default=_shown),
     )
-    app.command(serve)
-    app.command(run_command)
+    app.command(serve, group=BROKER, sort_key=1)
+    app.command(run_command, group=BROKER, sort_key=2)
     app.command(topics)
-    app.command(produce)
-    app.command(consume)
+    app.command(produce, group=CLUSTER, sort_key=2)
+    app.command(consume, group=CLUSTER, sort_key=3)
     app.command(groups)
     app.command(configs)
+    app.command(completion, group=OPTIONS)
+    app["--help"].group = app["--version"].group = OPTIONS
     return app
 
 

@@ -13,11 +13,18 @@ from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.log_ranges import find_topics
 from kafkalite.cli.output import Column, Output, Result, Row
+from kafkalite.cli.panels import CLUSTER, OPTIONS
 
 if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
-configs = App(name="configs", help="Describe, set and delete settings of topics, brokers, groups.")
+configs = App(
+    name="configs",
+    help="Describe, set and delete settings of topics, brokers, groups.",
+    group=CLUSTER,
+    group_parameters=OPTIONS,
+    sort_key=5,
+)
 
 _DESCRIBED = (
     Column("SETTING", "name", style="bold"),

@@ -18,9 +18,16 @@ from kafkalite.cli.output import (
     print_json,
     print_table,
 )
+from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.refusals import Refusal
 
-groups = App(name="groups", help="List, describe, delete and reset consumer groups.")
+groups = App(
+    name="groups",
+    help="List, describe, delete and reset consumer groups.",
+    group=CLUSTER,
+    group_parameters=OPTIONS,
+    sort_key=4,
+)
 groups.command(reset)
 
 _LISTED = (

@@ -23,6 +23,7 @@ from kafkalite.cli.output import (
     print_json,
     print_table,
 )
+from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
 from kafkalite.cli.settings import WrongUseError
@@ -33,7 +34,13 @@ from kafkalite.types import Uuid, format_uuid
 if TYPE_CHECKING:
     from kafka import TopicPartition
 
-topics = App(name="topics", help="List, describe, create, alter and delete topics.")
+topics = App(
+    name="topics",
+    help="List, describe, create, alter and delete topics.",
+    group=CLUSTER,
+    group_parameters=OPTIONS,
+    sort_key=1,
+)
 
 _LISTED = (
     Column("TOPIC", "topic", style="bold"),
