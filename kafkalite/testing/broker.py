@@ -2,7 +2,7 @@
 
 It serves on an event loop and a thread of its own, whatever the test runs on, so that a test may
 block (confluent-kafka's `flush`, a debugger) and may be asynchronous on any kind of loop; see
-docs/decisions/0009-broker-for-tests.md. Any number of brokers live side by side.
+docs/decisions/0010-broker-for-tests.md. Any number of brokers live side by side.
 """
 
 from __future__ import annotations
