@@ -202,6 +202,16 @@ def test_a_listener_that_wants_what_is_not_spoken_is_left_out(advertised: str | 
     assert len(parse_listeners(BrokerConfig.of(found.values))) == 1
 
 
+def test_a_listener_of_controllers_may_want_what_it_likes() -> None:
+    found = gathered(
+        "listeners=OUT://:2,C://:3",
+        "listener.security.protocol.map=OUT:PLAINTEXT,C:SSL",
+        "controller.listener.names=C",
+    )
+    assert found.values["listeners"] == "OUT://:2,C://:3"
+    assert [note for note in found.notes if "left out" in note] == []
+
+
 @pytest.mark.parametrize(
     "assignments",
     [
