@@ -4,9 +4,11 @@ needed."""
 from __future__ import annotations
 
 import logging
+import re
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -24,10 +26,14 @@ T = TypeVar("T")
 
 _DEFAULT_PORT = 9092
 _MAX_PORT = 65535
+_ADDRESS = re.compile(
+    r"(\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]]+))(:(?P<port>\d{1,5}))?", re.ASCII
+)
 _CLIENT_ID = "kafkalite-cli"
 _CONNECT_WITHIN_S = 5.0
 """For each address."""
 _ANSWER_WITHIN_MS = 10_000
+_CLOSE_WITHIN_S = 1.0
 _ELSEWHERE = "start one with `kafkalite serve`, or name another with --bootstrap"
 
 
@@ -44,7 +50,6 @@ class Connection:
     @contextmanager
     def admin(self) -> Iterator[KafkaAdminClient]:
         """For the length of a `with`. Errors of kafka-python in it become `CommandError`."""
-        self._reach()
         from kafka.admin import KafkaAdminClient
 
         with self._explained(), closing(self._connect(KafkaAdminClient, {})) as admin:
@@ -53,22 +58,22 @@ class Connection:
     @contextmanager
     def producer(self, **settings: object) -> Iterator[KafkaProducer]:
         """As `admin`. What is not acknowledged when it ends is given up."""
-        self._reach()
         from kafka import KafkaProducer
-        from kafka.errors import KafkaTimeoutError
+        from kafka.errors import KafkaError
 
         with self._explained():
             producer = self._connect(KafkaProducer, settings)
             try:
                 yield producer
             finally:
-                with suppress(KafkaTimeoutError):
-                    producer.close(timeout=0)
+                try:
+                    producer.close(timeout=_CLOSE_WITHIN_S)
+                except KafkaError:
+                    sys.unraisablehook = lambda _: None  # Its finalizer would fail once more.
 
     @contextmanager
     def consumer(self, **settings: object) -> Iterator[KafkaConsumer]:
         """As `admin`. A group is left when it ends."""
-        self._reach()
         from kafka import KafkaConsumer
 
         settings["allow_auto_create_topics"] = False
@@ -82,9 +87,10 @@ class Connection:
     def _connect(self, client: Callable[..., T], settings: Mapping[str, object]) -> T:
         from kafka.errors import KafkaTimeoutError
 
+        server = self._reachable()
         try:
             return client(
-                bootstrap_servers=self._servers(),
+                bootstrap_servers=server,
                 client_id=_CLIENT_ID,
                 bootstrap_timeout_ms=_ANSWER_WITHIN_MS,
                 **settings,
@@ -99,6 +105,7 @@ class Connection:
     def _explained(self) -> Iterator[None]:
         from kafka.errors import KafkaError
 
+        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # What matters is raised.
         try:
             yield
         except KafkaError as error:
@@ -117,38 +124,29 @@ class Connection:
             case _:
                 return f"{self.bootstrap}: {error}"
 
-    def _servers(self) -> list[str]:
-        return [
-            f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-            for host, port in self._addresses()
-        ]
-
     def _addresses(self) -> list[tuple[str, int]]:
         addresses = []
         for text in self.bootstrap.split(","):
-            host, colon, port = text.strip().rpartition(":")
-            if not colon or port.endswith("]"):
-                host, port = text.strip(), str(_DEFAULT_PORT)
-            host = host.removeprefix("[").removesuffix("]")
-            if not host or not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
+            read = _ADDRESS.fullmatch(text.strip())
+            port = int(read["port"] or _DEFAULT_PORT) if read else 0
+            if read is None or not 0 < port <= _MAX_PORT:
                 raise WrongUseError(
                     f"--bootstrap {self.bootstrap}: expected HOST:PORT, such as localhost:9092"
                 )
-            addresses.append((host, int(port)))
+            addresses.append((read["ipv6"] or read["host"], port))
         return addresses
 
-    def _reach(self) -> None:
-        """Tell at once, and why, when none of the addresses takes a connection: kafka-python goes
-        on trying."""
-        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
+    def _reachable(self) -> str:
+        """The first address that takes a connection. kafka-python would go on trying all of them;
+        this tells at once when there is none, and why."""
         problem: OSError | UnicodeError | None = None
-        for address in self._addresses():
+        for host, port in self._addresses():
             try:
-                socket.create_connection(address, _CONNECT_WITHIN_S).close()
+                socket.create_connection((host, port), _CONNECT_WITHIN_S).close()
             except (OSError, UnicodeError) as error:
                 problem = error
             else:
-                return
+                return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         assert problem is not None
         why = getattr(problem, "strerror", None) or str(problem)
         raise CommandError(

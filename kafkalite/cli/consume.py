@@ -65,13 +65,15 @@ def consume(
         reading = _partitions(connection, topic, position, partition, follow=follow)
     else:
         reading = _group(connection, topic, position, group, follow=follow)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # A group is to be left.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # A group is to be left.
     try:
         with reading as reader:
             _print(reader, wanted, show, count)
     except KeyboardInterrupt:
         if not follow:
             raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 Matches = Callable[[Any], bool]  # `Any`: kafka-python's ConsumerRecord.

@@ -156,7 +156,7 @@ def delete(
     """
     with connection.admin() as admin:
         answer = admin.delete_groups(list(dict.fromkeys(names)))
-    output.results([_deleted(name, said) for name, said in answer.items()])
+    output.results([_deleted(name, answer[name]) for name in dict.fromkeys(names)])
 
 
 def _deleted(name: str, said: str) -> Result:

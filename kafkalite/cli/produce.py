@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _TOPIC_WITHIN_MS = 10_000
 _ANSWER_WITHIN_MS = 10_000
 _DELIVER_WITHIN_MS = 30_000
-_FLUSH_WITHIN_S = 60.0
+_END_WITHIN_S = 60.0
 """More than that, so that each record tells its own end."""
 _LINGER_MS = 20
 """A file's lines gather for as long, so that they share batches; typed ones go at once."""
@@ -75,7 +75,7 @@ def produce(
         None if key is None else key.encode(), None, tuple(map(_parse_header, header)), partition
     )
     is_typed = file in (None, "-") and sys.stdin.isatty()
-    deliveries = Deliveries()
+    deliveries = Deliveries(has_offsets=acks != "0")
     with (
         opened(file) as lines,
         connection.producer(**_settings(acks, compression, is_typed=is_typed)) as producer,
@@ -84,7 +84,7 @@ def produce(
         if is_typed:
             print("Each line is a record; Ctrl-D ends.", file=sys.stderr)
         problem = _send_all(sender, lines, parse)
-        producer.flush(timeout=_FLUSH_WITHIN_S)
+        deliveries.wait(_END_WITHIN_S)
         if deliveries.failure is not None:
             line, failure = deliveries.failure
             problem = f"line {line}: {connection.words_for(failure)}"

@@ -16,8 +16,8 @@ _RECORDS_A_LOOK = 1_000
 def progress_of(file: BinaryIO) -> Iterator[Callable[[], None]]:
     """Call what this gives after each record. A bar is shown when standard error is a terminal, and
     the file one whose size is known."""
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or not sys.stderr.isatty():
+    total = _size_bytes(file) if sys.stderr.isatty() else None
+    if total is None:
         yield lambda: None
         return
     from rich.console import Console
@@ -26,7 +26,7 @@ def progress_of(file: BinaryIO) -> Iterator[Callable[[], None]]:
     records = 0
     columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=status.st_size)
+        task = bar.add_task("", total=total)
 
         def advanced() -> None:
             nonlocal records
@@ -35,3 +35,9 @@ def progress_of(file: BinaryIO) -> Iterator[Callable[[], None]]:
                 bar.update(task, completed=file.tell())
 
         yield advanced
+
+
+def _size_bytes(file: BinaryIO) -> int | None:
+    """None: a pipe, a terminal or the like."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

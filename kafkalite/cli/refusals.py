@@ -11,6 +11,7 @@ _WORDS = {
     ErrorCode.GROUP_ID_NOT_FOUND: "there is no such group",
     ErrorCode.NON_EMPTY_GROUP: "the group has members",
     ErrorCode.UNKNOWN_MEMBER_ID: "the group has members",
+    ErrorCode.MESSAGE_TOO_LARGE: "the record is larger than its topic takes",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not allowed",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "not allowed",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "not allowed",
