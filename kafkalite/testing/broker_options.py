@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
+from logging import INFO, WARNING, getLogger
 
-from kafkalite.config.described_keys import broker_keys
+from kafkalite.config.environment import Given
+from kafkalite.config.known import Kind, kind_of, nearest
 from kafkalite.config.listeners import parse_ip_limits, parse_listeners
+from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
+
+_log = getLogger(__name__)
 
 _MAX_PORT = 65535
 _PLACES = ("log.dir", "log.dirs")
@@ -33,17 +37,23 @@ def checked_topics(topics: object) -> dict[str, int]:
 
 
 def checked_settings(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """By key, as text. Values are judged by `make_config`."""
-    known = broker_keys()
-    for key in settings:
+    """By key, as text.
+
+    Names that no broker knows are refused, though `kafkalite serve` only warns of them: in a test
+    such a name is a slip."""
+    texts = {key: _text(value) for key, value in settings.items()}
+    for key in texts:
         if key in _PLACES:
             raise ValueError(f"settings: {key}: use the argument data= instead")
-        if key not in known:
-            nearest = get_close_matches(str(key), known, n=1, cutoff=0)
-            raise ValueError(
-                f"settings: {key}: no such broker setting; the nearest is {nearest[0]}"
-            )
-    return {key: _text(value) for key, value in settings.items()}
+        if kind_of(key) is Kind.UNKNOWN:
+            raise ValueError(f"settings: {key}: no such broker setting; is it {nearest(key)}?")
+    try:
+        notes = review({key: Given(text, "settings") for key, text in texts.items()})
+    except KafkaError as error:
+        raise ValueError(error.message) from error
+    for note in notes:
+        _log.log(WARNING if note.startswith("warning: ") else INFO, note)
+    return texts
 
 
 def checked_topic_configs(configs: Mapping[str, Setting]) -> dict[str, str]:

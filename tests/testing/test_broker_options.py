@@ -14,9 +14,12 @@ from kafkalite.testing.broker_options import checked_settings, checked_topic_con
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"settings": {"num.partitons": "3"}}, "no such broker setting; the nearest is num.part"),
-        ({"settings": {"num.partitions": "many"}}, "settings: Invalid value many for config"),
-        ({"settings": {"num.partitions": 0}}, "settings: Invalid value 0 for config"),
+        ({"settings": {"num.partitons": "3"}}, "no such broker setting; is it num.partitions?"),
+        (
+            {"settings": {"num.partitions": "many"}},
+            "num.partitions=many (settings): allowed is a",
+        ),
+        ({"settings": {"num.partitions": 0}}, "num.partitions=0 (settings): allowed is a whole"),
         ({"settings": {"log.dirs": "here"}}, "settings: log.dirs: use the argument data= inst"),
         ({"settings": {"listeners": "SSL://:0"}}, "settings: Invalid value SSL://:0"),
         ({"settings": {"max.connections.per.ip.overrides": "x"}}, "settings: Error parsing"),
@@ -44,5 +47,11 @@ def test_numbers_and_truth_values_are_written_as_kafka_reads_them() -> None:
     }
 
 
-def test_a_setting_that_has_no_effect_here_is_taken() -> None:
-    Broker(settings={"log.cleaner.threads": 2})
+def test_what_has_no_effect_here_is_taken_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        Broker(settings={"log.cleaner.threads": 2, "authorizer.class.name": "org.example.Lock"})
+    told = [(record.levelname, record.message.partition(" has")[0]) for record in caplog.records]
+    assert told == [
+        ("WARNING", "warning: authorizer.class.name (settings)"),
+        ("INFO", "info: no effect here: log.cleaner.threads"),
+    ]
