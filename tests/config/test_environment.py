@@ -1,3 +1,6 @@
+"""Variables and their settings: KAFKA_ as Kafka 4.4.0's own `KafkaDockerWrapper` writes
+them, others as bitnami's documents and scripts have them."""
+
 from __future__ import annotations
 
 import pytest
@@ -16,6 +19,9 @@ def settings(**variables: str) -> dict[str, str]:
         ("KAFKA_LISTENER_NAME_MY__LISTENER_SSL_PROTOCOL", "listener.name.my_listener.ssl.protocol"),
         ("KAFKA_LISTENER_NAME_A___B_SSL_PROTOCOL", "listener.name.a-b.ssl.protocol"),
         ("KAFKA_A____B", "a-.b"),
+        ("KAFKA_A_____B", "a-_b"),
+        ("KAFKA_A______B", "a--b"),
+        ("KAFKA_X_KAFKA_Y", "x.kafka.y"),
         ("KAFKA_CFG_NUM_PARTITIONS", "num.partitions"),
         ("KAFKA_CFG_HOME", "home"),
         ("KAFKA_LOGS_DIRS", "log.dirs"),
