@@ -50,8 +50,10 @@ def test_each_worker_of_xdist_has_its_own(pytester: pytest.Pytester) -> None:
             shared = tmp_path_factory.getbasetemp().parent
             (shared / kafka.bootstrap.replace(":", "-")).touch()
     """)
+    without = ("anyio", "hypothesispytest", "randomly", "timeout")  # They take their time.
     result = pytester.runpytest_subprocess(
-        "-n", "2", "--dist", "each", f"--basetemp={pytester.path / 'shared'}"
+        *("-n2", "--dist=each", f"--basetemp={pytester.path / 'shared'}"),
+        *(f"-pno:{name}" for name in without),
     )
     result.assert_outcomes(passed=4)
     brokers = [path for path in (pytester.path / "shared").iterdir() if path.is_file()]
