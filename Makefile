@@ -38,8 +38,9 @@ check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -q tests/test_tidy.py
 
-docs: $(VENV)/.dev ## write the pages that are made from code and data: docs/compatibility.md
+docs: $(VENV)/.dev ## write the pages that are made from code and data: compatibility, configuration
 	@$(BIN)/python tools/generate_compatibility.py
+	@$(BIN)/python tools/generate_configuration.py
 
 compat: $(VENV)/.dev ## what needs the real Kafka: its jars, its tools on our data, and conformance
 	@.ci/compat $(BIN)

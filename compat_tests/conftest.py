@@ -25,15 +25,17 @@ _topic_numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A longer timeout than unit tests have; and what cannot run on a foreign broker is
-    deselected."""
+    """A longer timeout than unit tests have; and what cannot run on a foreign broker, or asks
+    none, is deselected."""
     gone = []
     for item in items:
         if not item.path.is_relative_to(HERE):
             continue
         item.add_marker(pytest.mark.timeout(300))
+        asks_no_broker = "bootstrap" not in getattr(item, "fixturenames", ())
         if BOOTSTRAP and (
-            item.get_closest_marker("needs_process") or item.get_closest_marker("jvm")
+            item.get_closest_marker("needs_process")
+            or (item.get_closest_marker("jvm") and asks_no_broker)
         ):
             gone.append(item)
     if gone:

@@ -25,6 +25,12 @@ def stored_codecs(bootstrap: str, topic: str) -> set[Compression]:
     return {header.compression for header in asyncio.run(_headers(bootstrap, topic))}
 
 
+def stored_producers(bootstrap: str, topic: str) -> set[int]:
+    """Producer ids of all batches in partition 0; -1 is that of a producer that is not
+    idempotent."""
+    return {header.producer_id for header in asyncio.run(_headers(bootstrap, topic))}
+
+
 async def _headers(bootstrap: str, topic: str) -> list[BatchHeader]:
     host, _, port = bootstrap.rpartition(":")
     client = await Client.connect(SocketNetwork(RealClock()), Address(host, int(port)))

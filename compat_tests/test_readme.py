@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+EXAMPLES = [
+    example
+    for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    if "def test_" not in example  # Those are run by tests/testing/test_examples_in_docs.py.
+]
 
 
 def first_import(example: str) -> str:

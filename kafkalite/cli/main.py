@@ -1,20 +1,67 @@
-"""Which command was meant. Each is imported only when it runs, so that `serve` starts lean."""
+"""Where the command line begins and ends: the exit code, and errors as one line.
+
+Exit codes: 0 all went well, 1 something failed, 2 wrong use, 130 stopped by Ctrl-C. `run` has those
+of its command.
+"""
 
 from __future__ import annotations
 
-import argparse
+import os
+import sys
 
-from kafkalite import __version__
-from kafkalite.cli.serve import add_parser
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.settings import WrongUseError
+
+_FAILED = 1
+_WRONG_USE = 2
+_INTERRUPTED = 130
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0 well, 1 failed, 2 wrong use."""
-    parser = argparse.ArgumentParser(
-        prog="kafkalite", description="A server that speaks Kafka's protocol."
-    )
-    parser.add_argument("--version", action="version", version=f"kafkalite {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    add_parser(commands)
-    options = parser.parse_args(arguments)
-    return int(options.run(options))
+    """Do what the words say; the exit code."""
+    try:
+        code = _do(arguments)
+        sys.stdout.flush()
+    except WrongUseError as problem:
+        return _end(_WRONG_USE, *problem.args)
+    except CommandError as problem:
+        return _end(_FAILED, *problem.args)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # Nobody reads on, as after `| head`.
+        _forget_output()
+        return _FAILED
+    except Exception as fault:  # A person is to see one line, whatever it is.
+        if os.environ.get("KAFKALITE_TRACEBACK"):
+            raise
+        return _end(
+            _FAILED,
+            f"{type(fault).__name__}: {fault}".partition("\n")[0],
+            "this is a fault of kafkalite; with KAFKALITE_TRACEBACK=1 it tells more",
+        )
+    return code
+
+
+def _do(arguments: list[str]) -> int:
+    if arguments[:1] == ["serve"]:
+        from kafkalite.cli.plain_options import read_plain
+        from kafkalite.cli.serve import serve
+
+        options = read_plain(serve, arguments[1:])
+        if options is not None:
+            serve(**options)
+            return 0
+    from kafkalite.cli.app import run
+
+    return run(arguments)
+
+
+def _end(code: int, *lines: str) -> int:
+    for line in lines:
+        print(f"kafkalite: {line}", file=sys.stderr)
+    return code
+
+
+def _forget_output() -> None:
+    """Else the interpreter tries again to write it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

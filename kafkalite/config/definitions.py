@@ -336,14 +336,30 @@ _BROKER_KEYS = (
         "This broker's number in the cluster. Kafka differs: it has no default.",
         minimum=0,
     ),
+    ConfigKey("broker.id", INT, "-1", "The older name of node.id; -1: not set."),
     ConfigKey("broker.rack", STRING, None, "The rack that replicas are spread over."),
-    ConfigKey("listeners", LIST, "PLAINTEXT://:9092", "Where to listen: NAME://host:port."),
+    ConfigKey(
+        "listeners",
+        LIST,
+        "PLAINTEXT://:9092",
+        "Where to listen: NAME://host:port.",
+        may_be_empty=False,
+    ),
     ConfigKey(
         "advertised.listeners",
         LIST,
         None,
         "What clients are told to connect to; not set: the address that each has reached."
         " Kafka differs: not set, it is the listeners.",
+        may_be_empty=False,
+    ),
+    ConfigKey(
+        "controller.listener.names",
+        LIST,
+        None,
+        "Names of listeners that controllers use among themselves. Kafka differs: it listens there;"
+        " here the broker is its own controller, and nobody connects to it.",
+        may_be_empty=False,
     ),
     ConfigKey(
         "listener.security.protocol.map",
@@ -352,8 +368,21 @@ _BROKER_KEYS = (
         "The security protocol of each listener's name: NAME:PROTOCOL. PLAINTEXT is all that is"
         " spoken yet.",
     ),
-    ConfigKey("log.dir", LIST, "kafkalite-data", "The data folder where log.dirs is not set."),
-    ConfigKey("log.dirs", LIST, None, "The data folders, over which partitions are spread."),
+    ConfigKey(
+        "log.dir",
+        LIST,
+        "kafkalite-data",
+        "The data folder where log.dirs is not set. Kafka differs: /tmp/kafka-logs, which the next"
+        " start of the machine may empty.",
+        may_be_empty=False,
+    ),
+    ConfigKey(
+        "log.dirs",
+        LIST,
+        None,
+        "The data folder. Kafka differs: it spreads partitions over several; here there is one.",
+        may_be_empty=False,
+    ),
     ConfigKey(
         "auto.create.topics.enable",
         BOOLEAN,
@@ -522,14 +551,12 @@ _BROKER_KEYS = (
         "0",
         "How long a new group waits for more members. Kafka differs: 3000, against which tests"
         " wait.",
-        minimum=0,
     ),
     ConfigKey(
         "group.max.session.timeout.ms",
         INT,
         "1800000",
         "The longest session timeout that a member may have.",
-        minimum=1,
     ),
     ConfigKey(
         "group.max.size",
@@ -665,6 +692,14 @@ _BROKER_KEYS = (
         BOOLEAN,
         "false",
         "Whether a topic that wants more replicas than brokers live gets as many as there are.",
+    ),
+    ConfigKey(
+        "kafkalite.cluster.id",
+        STRING,
+        None,
+        "The cluster's id that a new data folder gets; not set: a random one. The images of Kafka"
+        " take it from CLUSTER_ID.",
+        form="ASCII letters, digits and signs, without blanks and backslashes",
     ),
     ConfigKey(
         "kafkalite.record.validation",

@@ -11,31 +11,67 @@ from __future__ import annotations
 from functools import cache
 
 from kafkalite.config.definitions import BROKER_KEYS
-from kafkalite.config.keys import ConfigKey, ConfigType, Synonym
+from kafkalite.config.keys import ConfigKey, ConfigType, Synonym, check_hosts, check_voters
 
-_NOT_ACTED_ON = "Taken, and without effect here."
+NOT_ACTED_ON = "Taken, and without effect here."
 _LONG_DEFAULT = "    = "
 
 
 @cache
 def broker_keys() -> dict[str, ConfigKey]:
     """All broker keys by name: those of `BROKER_KEYS`, and those without effect."""
+    keys = {
+        name: key._replace(doc=f"{key.doc} {NOT_ACTED_ON}") for name, key in _read(_TABLE).items()
+    }
+    for name, check, form in (
+        ("controller.quorum.voters", check_voters, "ID@HOST:PORT"),
+        ("controller.quorum.bootstrap.servers", check_hosts, "HOST:PORT"),
+    ):
+        keys[name] = keys[name]._replace(check=check, form=form)
+    keys.update(BROKER_KEYS)
+    dynamic = frozenset(_DYNAMIC.split())
+    return {name: key._replace(is_read_only=name not in dynamic) for name, key in keys.items()}
+
+
+@cache
+def internal_keys() -> dict[str, ConfigKey]:
+    """Broker keys that Kafka takes and tells nobody of, by name. None acts."""
+    return {name: key._replace(is_internal=True) for name, key in _read(_INTERNAL).items()}
+
+
+def _read(table: str) -> dict[str, ConfigKey]:
+    """A line is `NAME TYPE ALLOWED... = DEFAULT`; indented ones below it tell what it means."""
     keys: dict[str, ConfigKey] = {}
-    for line in _TABLE.strip().splitlines():
+    for line in table.strip().splitlines():
         head, equals, default = line.partition(" =")
         if not line.startswith(" "):
-            name, type = head.split()
+            name, type, *allowed = head.split()
             value = default.strip() if equals else None
-            keys[name] = ConfigKey(name, ConfigType[type], value, "")
+            keys[name] = _allowing(ConfigKey(name, ConfigType[type], value, ""), allowed)
         elif line.startswith(_LONG_DEFAULT):
             keys[name] = keys[name]._replace(default=line.removeprefix(_LONG_DEFAULT))
         else:
             keys[name] = keys[name]._replace(doc=f"{keys[name].doc} {line.strip()}".lstrip())
-    for name, key in keys.items():
-        keys[name] = key._replace(doc=f"{key.doc} {_NOT_ACTED_ON}")
-    keys.update(BROKER_KEYS)
-    dynamic = frozenset(_DYNAMIC.split())
-    return {name: key._replace(is_read_only=name not in dynamic) for name, key in keys.items()}
+    return keys
+
+
+def _allowing(key: ConfigKey, words: list[str]) -> ConfigKey:
+    """`key` with what it takes: `1..10` (inclusive, the second may be missing), `a|b` (with `~`
+    before it: in any case), `nonempty`."""
+    for word in words:
+        if word == "nonempty":
+            key = key._replace(may_be_empty=False)
+        elif ".." in word:
+            first, _, last = word.partition("..")
+            key = key._replace(minimum=_number(first), maximum=_number(last) if last else None)
+        else:
+            choices = tuple(word.removeprefix("~").split("|"))
+            key = key._replace(one_of=choices, is_case_sensitive=not word.startswith("~"))
+    return key
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
 
 
 _DYNAMIC = """
@@ -77,65 +113,61 @@ unclean.leader.election.enable
 """What Kafka lets be altered while it runs."""
 
 _TABLE = """
-add.partitions.to.txn.retry.backoff.max.ms INT = 100
+add.partitions.to.txn.retry.backoff.max.ms INT 0.. = 100
     The longest pause between two tries to verify a transaction's partition.
-add.partitions.to.txn.retry.backoff.ms INT = 20
+add.partitions.to.txn.retry.backoff.ms INT 1.. = 20
     The first pause before a transaction's partition is verified again.
 alter.config.policy.class.name CLASS
     A Java class that may veto changes of settings.
-alter.log.dirs.replication.quota.window.num INT = 11
+alter.log.dirs.replication.quota.window.num INT 1.. = 11
     Samples kept to measure how fast replicas move between folders.
-alter.log.dirs.replication.quota.window.size.seconds INT = 1
+alter.log.dirs.replication.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 authorizer.class.name STRING =
     The Java class that decides who may do what; empty: everybody may.
 auto.leader.rebalance.enable BOOLEAN = true
     Whether leadership goes back to preferred replicas by itself.
-background.threads INT = 10
+background.threads INT 1.. = 10
     Threads for chores that no request waits for.
 broker.heartbeat.interval.ms INT = 2000
     How often a broker tells the controller that it is there.
-broker.id INT = -1
-    The older name of node.id.
 broker.session.timeout.ms INT = 9000
     A broker silent for so long is fenced.
 client.quota.callback.class CLASS
     A Java class that decides which quota a client has.
 config.providers LIST =
     Names of providers that settings may take values from.
-connection.failed.authentication.delay.ms INT = 100
+connection.failed.authentication.delay.ms INT 0.. = 100
     How long a connection that failed to authenticate is kept before it closes.
 connections.max.reauth.ms LONG = 0
     How long a SASL session lasts before the client must authenticate anew; 0: for good.
 controlled.shutdown.enable BOOLEAN = true
     Whether a broker hands its leaderships over before it stops.
-controller.listener.names LIST
-    Names of the listeners that controllers use.
-controller.quorum.append.linger.ms INT = 25
+controller.quorum.append.linger.ms INT 0.. = 25
     How long the metadata quorum's leader gathers records before it writes.
 controller.quorum.auto.join.enable BOOLEAN = false
     Whether a controller adds itself to the quorum's voters.
 controller.quorum.bootstrap.servers LIST =
     Addresses at which the metadata quorum is found.
-controller.quorum.election.backoff.max.ms INT = 1000
+controller.quorum.election.backoff.max.ms INT 0.. = 1000
     The longest pause after an election of the quorum that nobody won.
-controller.quorum.election.timeout.ms INT = 1000
+controller.quorum.election.timeout.ms INT 0.. = 1000
     How long a candidate waits for votes.
-controller.quorum.fetch.max.bytes INT = 1048576
+controller.quorum.fetch.max.bytes INT 1.. = 1048576
     The most metadata records that one fetch of the quorum carries.
-controller.quorum.fetch.snapshot.max.bytes INT = 1048576
+controller.quorum.fetch.snapshot.max.bytes INT 1.. = 1048576
     The most bytes of a metadata snapshot that one fetch carries.
-controller.quorum.fetch.timeout.ms INT = 2000
+controller.quorum.fetch.timeout.ms INT 0.. = 2000
     A voter that cannot fetch from the leader for so long stands for election.
-controller.quorum.request.timeout.ms INT = 2000
+controller.quorum.request.timeout.ms INT 0.. = 2000
     How long a member of the quorum waits for an answer.
-controller.quorum.retry.backoff.ms INT = 20
+controller.quorum.retry.backoff.ms INT 0.. = 20
     The pause before a request to the quorum is sent again.
 controller.quorum.voters LIST =
     The fixed voters of the metadata quorum, as id@host:port.
-controller.quota.window.num INT = 11
+controller.quota.window.num INT 1.. = 11
     Samples kept to measure changes of topics against their quota.
-controller.quota.window.size.seconds INT = 1
+controller.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 controller.socket.timeout.ms INT = 30000
     How long a request to the controller may take on the wire.
@@ -143,11 +175,11 @@ cordoned.log.dirs LIST =
     Data folders that get no new partitions; * for all.
 create.topic.policy.class.name CLASS
     A Java class that may veto new topics.
-delegation.token.expiry.check.interval.ms LONG = 3600000
+delegation.token.expiry.check.interval.ms LONG 1.. = 3600000
     How often expired delegation tokens are looked for.
-delegation.token.expiry.time.ms LONG = 86400000
+delegation.token.expiry.time.ms LONG 1.. = 86400000
     How long a delegation token holds before it must be renewed.
-delegation.token.max.lifetime.ms LONG = 604800000
+delegation.token.max.lifetime.ms LONG 1.. = 604800000
     After so long a delegation token cannot be renewed.
 delegation.token.secret.key PASSWORD
     The secret that delegation tokens are signed with; not set: there are none.
@@ -163,111 +195,112 @@ fetch.purgatory.purge.interval.requests INT = 1000
     Finished fetches that purgatory gathers before it is cleaned.
 follower.fetch.last.tiered.offset.enable BOOLEAN = false
     Whether a new follower begins behind what tiered storage has.
-group.consumer.assignment.interval.ms INT = 1000
+group.consumer.assignment.interval.ms INT 0.. = 1000
     The least time between two assignments of a consumer group.
-group.consumer.assignors LIST = uniform,range
+group.consumer.assignors LIST nonempty = uniform,range
     How the broker spreads partitions in consumer groups; the first is the default.
-group.consumer.heartbeat.interval.ms INT = 5000
+group.consumer.heartbeat.interval.ms INT 1.. = 5000
     How often members of consumer groups are to send heartbeats.
-group.consumer.max.assignment.interval.ms INT = 15000
+group.consumer.max.assignment.interval.ms INT 0.. = 15000
     The largest assignment interval that a consumer group may set.
-group.consumer.max.heartbeat.interval.ms INT = 15000
+group.consumer.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a consumer group may set.
-group.consumer.max.session.timeout.ms INT = 60000
+group.consumer.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a consumer group may set.
-group.consumer.max.size INT = 2147483647
+group.consumer.max.size INT 1.. = 2147483647
     The most members that a consumer group may have.
-group.consumer.migration.policy STRING = bidirectional
+group.consumer.migration.policy STRING ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL = bidirectional
     Which way groups may pass between the classic and the consumer protocol while in use.
-group.consumer.min.assignment.interval.ms INT = 0
+group.consumer.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a consumer group may set.
-group.consumer.min.heartbeat.interval.ms INT = 5000
+group.consumer.min.heartbeat.interval.ms INT 1.. = 5000
     The smallest heartbeat interval that a consumer group may set.
-group.consumer.min.session.timeout.ms INT = 45000
+group.consumer.min.session.timeout.ms INT 1.. = 45000
     The smallest session timeout that a consumer group may set.
-group.consumer.session.timeout.ms INT = 45000
+group.consumer.session.timeout.ms INT 1.. = 45000
     A consumer group's member silent for so long is out.
-group.coordinator.append.linger.ms INT = -1
+group.coordinator.append.linger.ms INT -1.. = -1
     How long a group coordinator gathers records before it writes; -1: as long as it has work.
-group.coordinator.background.threads INT = 2
+group.coordinator.background.threads INT 1.. = 2
     Threads that compute assignments and match regular expressions.
-group.coordinator.cached.buffer.max.bytes INT = 1048588
+group.coordinator.cached.buffer.max.bytes INT 524288.. = 1048588
     The largest write buffer that a group coordinator keeps for use again.
-group.coordinator.rebalance.protocols LIST = classic,consumer,streams
+group.coordinator.rebalance.protocols LIST consumer|classic|share|streams nonempty
+    = classic,consumer,streams
     The group protocols that are on.
-group.coordinator.threads INT = 4
+group.coordinator.threads INT 1.. = 4
     Threads that run group coordinators.
-group.share.assignment.interval.ms INT = 1000
+group.share.assignment.interval.ms INT 0.. = 1000
     The least time between two assignments of a share group.
-group.share.assignors LIST = simple
+group.share.assignors LIST nonempty = simple
     How the broker spreads partitions in share groups.
-group.share.delivery.count.limit INT = 5
+group.share.delivery.count.limit INT 2..10 = 5
     How often a record is given out before a share group gives it up.
-group.share.heartbeat.interval.ms INT = 5000
+group.share.heartbeat.interval.ms INT 1.. = 5000
     How often members of share groups are to send heartbeats.
-group.share.max.assignment.interval.ms INT = 15000
+group.share.max.assignment.interval.ms INT 0.. = 15000
     The largest assignment interval that a share group may set.
-group.share.max.delivery.count.limit INT = 10
+group.share.max.delivery.count.limit INT 5..25 = 10
     The largest delivery count limit that a share group may set.
-group.share.max.heartbeat.interval.ms INT = 15000
+group.share.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a share group may set.
-group.share.max.partition.max.record.locks INT = 4000
+group.share.max.partition.max.record.locks INT 2000..10000 = 4000
     The largest number of locked records per partition that a share group may set.
-group.share.max.record.lock.duration.ms INT = 60000
+group.share.max.record.lock.duration.ms INT 30000..3600000 = 60000
     The longest lock on a record that a share group may set.
-group.share.max.session.timeout.ms INT = 60000
+group.share.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a share group may set.
-group.share.max.share.sessions INT = 2000
+group.share.max.share.sessions INT 1.. = 2000
     Share sessions that a broker keeps.
-group.share.max.size INT = 200
+group.share.max.size INT 1..1000 = 200
     The most members that a share group may have.
-group.share.min.assignment.interval.ms INT = 0
+group.share.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a share group may set.
-group.share.min.delivery.count.limit INT = 2
+group.share.min.delivery.count.limit INT 2..5 = 2
     The smallest delivery count limit that a share group may set.
-group.share.min.heartbeat.interval.ms INT = 5000
+group.share.min.heartbeat.interval.ms INT 1.. = 5000
     The smallest heartbeat interval that a share group may set.
-group.share.min.partition.max.record.locks INT = 100
+group.share.min.partition.max.record.locks INT 100..2000 = 100
     The smallest number of locked records per partition that a share group may set.
-group.share.min.record.lock.duration.ms INT = 15000
+group.share.min.record.lock.duration.ms INT 1000..30000 = 15000
     The shortest lock on a record that a share group may set.
-group.share.min.session.timeout.ms INT = 45000
+group.share.min.session.timeout.ms INT 1.. = 45000
     The smallest session timeout that a share group may set.
-group.share.partition.max.record.locks INT = 2000
+group.share.partition.max.record.locks INT 100..10000 = 2000
     Records of one partition that a share group may have locked at a time.
-group.share.record.lock.duration.ms INT = 30000
+group.share.record.lock.duration.ms INT 1000..3600000 = 30000
     How long a record given out stays locked for its consumer.
-group.share.session.timeout.ms INT = 45000
+group.share.session.timeout.ms INT 1.. = 45000
     A share group's member silent for so long is out.
-group.streams.assignment.interval.ms INT = 1000
+group.streams.assignment.interval.ms INT 0.. = 1000
     The least time between two assignments of a streams group.
-group.streams.assignors LIST = sticky
+group.streams.assignors LIST nonempty = sticky
     How the broker spreads tasks in streams groups.
-group.streams.heartbeat.interval.ms INT = 5000
+group.streams.heartbeat.interval.ms INT 1.. = 5000
     How often members of streams groups are to send heartbeats.
-group.streams.initial.rebalance.delay.ms INT = 3000
+group.streams.initial.rebalance.delay.ms INT 0.. = 3000
     How long an empty streams group waits for more members.
-group.streams.max.assignment.interval.ms INT = 15000
+group.streams.max.assignment.interval.ms INT 0.. = 15000
     The largest assignment interval that a streams group may set.
-group.streams.max.heartbeat.interval.ms INT = 15000
+group.streams.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a streams group may set.
-group.streams.max.session.timeout.ms INT = 60000
+group.streams.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a streams group may set.
-group.streams.max.size INT = 2147483647
+group.streams.max.size INT 1.. = 2147483647
     The most members that a streams group may have.
-group.streams.max.standby.replicas INT = 2
+group.streams.max.standby.replicas INT 0.. = 2
     The most standby copies of a task that a streams group may set.
-group.streams.min.assignment.interval.ms INT = 0
+group.streams.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a streams group may set.
-group.streams.min.heartbeat.interval.ms INT = 5000
+group.streams.min.heartbeat.interval.ms INT 1.. = 5000
     The smallest heartbeat interval that a streams group may set.
-group.streams.min.session.timeout.ms INT = 45000
+group.streams.min.session.timeout.ms INT 1.. = 45000
     The smallest session timeout that a streams group may set.
-group.streams.num.standby.replicas INT = 0
+group.streams.num.standby.replicas INT 0.. = 0
     Standby copies of each task in streams groups.
 group.streams.rack.aware.assignment.tags LIST =
     Client tags that standby tasks are spread over.
-group.streams.session.timeout.ms INT = 45000
+group.streams.session.timeout.ms INT 1.. = 45000
     A streams group's member silent for so long is out.
 group.streams.topology.description.plugin.class CLASS
     A Java class that keeps descriptions of streams topologies.
@@ -275,13 +308,13 @@ initial.broker.registration.timeout.ms INT = 60000
     How long a starting broker tries to register before it gives up.
 inter.broker.listener.name STRING
     The listener that brokers use among themselves.
-kafka.metrics.polling.interval.secs INT = 10
+kafka.metrics.polling.interval.secs INT 1.. = 10
     How often the reporters of the older metrics library poll.
 kafka.metrics.reporters LIST =
     Reporters of the older metrics library.
-leader.imbalance.check.interval.seconds LONG = 300
+leader.imbalance.check.interval.seconds LONG 1.. = 300
     How often the controller looks for partitions not led by their preferred replica.
-log.cleaner.backoff.ms LONG = 15000
+log.cleaner.backoff.ms LONG 0.. = 15000
     How long a cleaner with nothing to do sleeps.
 log.cleaner.dedupe.buffer.size LONG = 134217728
     Memory of all cleaners together for the keys that they have seen.
@@ -289,23 +322,23 @@ log.cleaner.enable BOOLEAN = true
     Whether logs are compacted.
 log.cleaner.io.buffer.load.factor DOUBLE = 0.9
     How full the cleaners' table of keys may get.
-log.cleaner.io.buffer.size INT = 524288
+log.cleaner.io.buffer.size INT 0.. = 524288
     Memory of all cleaners together for reading and writing.
 log.cleaner.io.max.bytes.per.second DOUBLE = 1.7976931348623157E308
     The most that cleaners read and write in a second.
-log.cleaner.threads INT = 1
+log.cleaner.threads INT 0.. = 1
     Threads that compact logs.
-log.dir.failure.timeout.ms LONG = 30000
+log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
-max.connection.creation.rate INT = 2147483647
+max.connection.creation.rate INT 0.. = 2147483647
     The most new connections in a second.
 metadata.log.dir STRING
     The folder of the metadata log; not set: the first data folder.
-metadata.log.max.snapshot.interval.ms LONG = 3600000
+metadata.log.max.snapshot.interval.ms LONG 0.. = 3600000
     The longest time between two snapshots of changed metadata; 0: no such limit.
 metadata.log.segment.ms LONG = 604800000
     A segment of the metadata log is closed after so long.
-metadata.max.idle.interval.ms INT = 500
+metadata.max.idle.interval.ms INT 0.. = 500
     How often the active controller writes an empty record when nothing happens.
 metadata.max.retention.bytes LONG = 104857600
     Old metadata goes while log and snapshots are larger than this together.
@@ -313,83 +346,83 @@ metadata.max.retention.ms LONG = 604800000
     Metadata segments and snapshots go when they are older than this.
 metric.reporters LIST = org.apache.kafka.common.metrics.JmxReporter
     Java classes that are told of metrics.
-metrics.num.samples INT = 2
+metrics.num.samples INT 1.. = 2
     Samples kept for each metric.
 metrics.recording.level STRING = INFO
     The finest level of metrics that are recorded.
-metrics.sample.window.ms LONG = 30000
+metrics.sample.window.ms LONG 1.. = 30000
     How long one sample of a metric spans.
-num.io.threads INT = 8
+num.io.threads INT 1.. = 8
     Threads that carry out requests, disk included.
-num.network.threads INT = 3
+num.network.threads INT 1.. = 3
     Threads that read requests and write answers, for each listener.
-num.recovery.threads.per.data.dir INT = 2
+num.recovery.threads.per.data.dir INT 1.. = 2
     Threads that open and close logs, for each data folder.
 num.replica.alter.log.dirs.threads INT
     Threads that move replicas between folders; not set: one a folder.
-num.replica.fetchers INT = 1
+num.replica.fetchers INT 1.. = 1
     Fetchers for each broker that is followed.
 principal.builder.class CLASS
     = org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder
     The Java class that tells who is behind a connection.
-process.roles LIST
+process.roles LIST broker|controller nonempty
     Whether the process is a broker, a controller or both.
 producer.purgatory.purge.interval.requests INT = 1000
     Finished produces that purgatory gathers before it is cleaned.
 queued.max.request.bytes LONG = -1
     Bytes of requests read but not answered before reading stops; -1: no limit.
-quota.window.num INT = 11
+quota.window.num INT 1.. = 11
     Samples kept to measure clients against their quotas.
-quota.window.size.seconds INT = 1
+quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
-remote.fetch.max.wait.ms INT = 500
+remote.fetch.max.wait.ms INT 1.. = 500
     How long a fetch waits for tiered storage.
-remote.list.offsets.request.timeout.ms LONG = 30000
+remote.list.offsets.request.timeout.ms LONG 1.. = 30000
     How long a ListOffsets waits for tiered storage.
-remote.log.index.file.cache.total.size.bytes LONG = 1073741824
+remote.log.index.file.cache.total.size.bytes LONG 1.. = 1073741824
     Disk space for indexes fetched from tiered storage.
-remote.log.manager.copier.thread.pool.size INT = 10
+remote.log.manager.copier.thread.pool.size INT 1.. = 10
     Threads that copy segments to tiered storage.
-remote.log.manager.copy.max.bytes.per.second LONG = 9223372036854775807
+remote.log.manager.copy.max.bytes.per.second LONG 1.. = 9223372036854775807
     The most that is copied to tiered storage in a second.
-remote.log.manager.copy.quota.window.num INT = 11
+remote.log.manager.copy.quota.window.num INT 1.. = 11
     Samples kept to measure those copies.
-remote.log.manager.copy.quota.window.size.seconds INT = 1
+remote.log.manager.copy.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
-remote.log.manager.expiration.thread.pool.size INT = 10
+remote.log.manager.expiration.thread.pool.size INT 1.. = 10
     Threads that remove expired segments from tiered storage.
-remote.log.manager.fetch.max.bytes.per.second LONG = 9223372036854775807
+remote.log.manager.fetch.max.bytes.per.second LONG 1.. = 9223372036854775807
     The most that is fetched from tiered storage in a second.
-remote.log.manager.fetch.quota.window.num INT = 11
+remote.log.manager.fetch.quota.window.num INT 1.. = 11
     Samples kept to measure those fetches.
-remote.log.manager.fetch.quota.window.size.seconds INT = 1
+remote.log.manager.fetch.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
-remote.log.manager.follower.thread.pool.size INT = 2
+remote.log.manager.follower.thread.pool.size INT 1.. = 2
     Threads for tiered partitions that this broker follows.
-remote.log.manager.task.interval.ms LONG = 30000
+remote.log.manager.task.interval.ms LONG 1.. = 30000
     How often segments are looked over for copying to tiered storage.
-remote.log.manager.thread.pool.size INT = 2
+remote.log.manager.thread.pool.size INT 1.. = 2
     Threads of tiered storage for all its work.
-remote.log.metadata.custom.metadata.max.bytes INT = 128
+remote.log.metadata.custom.metadata.max.bytes INT 0.. = 128
     The most that a tiered storage plug-in may keep with a segment.
-remote.log.metadata.manager.class.name STRING
+remote.log.metadata.manager.class.name STRING nonempty
     = org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager
     The Java class that keeps what is known of tiered segments.
 remote.log.metadata.manager.class.path STRING
     Where that class is found.
-remote.log.metadata.manager.impl.prefix STRING = rlmm.config.
+remote.log.metadata.manager.impl.prefix STRING nonempty = rlmm.config.
     How the settings of that class begin.
-remote.log.metadata.manager.listener.name STRING
+remote.log.metadata.manager.listener.name STRING nonempty
     The listener by which that class reaches the brokers.
-remote.log.reader.max.pending.tasks INT = 100
+remote.log.reader.max.pending.tasks INT 1.. = 100
     Reads of tiered storage that may queue.
-remote.log.reader.threads INT = 10
+remote.log.reader.threads INT 1.. = 10
     Threads that read from tiered storage.
-remote.log.storage.manager.class.name STRING
+remote.log.storage.manager.class.name STRING nonempty
     The Java class that stores tiered segments.
 remote.log.storage.manager.class.path STRING
     Where that class is found.
-remote.log.storage.manager.impl.prefix STRING = rsm.config.
+remote.log.storage.manager.impl.prefix STRING nonempty = rsm.config.
     How the settings of that class begin.
 remote.log.storage.system.enable BOOLEAN = false
     Whether tiered storage is on.
@@ -399,9 +432,9 @@ replica.socket.receive.buffer.bytes INT = 65536
     SO_RCVBUF of the sockets that followers fetch with.
 replica.socket.timeout.ms INT = 30000
     How long a follower's request may take on the wire.
-replication.quota.window.num INT = 11
+replication.quota.window.num INT 1.. = 11
     Samples kept to measure throttled replication.
-replication.quota.window.size.seconds INT = 1
+replication.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 sasl.client.callback.handler.class CLASS
     The Java class that answers a SASL client's questions, as for its name and secret.
@@ -449,17 +482,17 @@ sasl.oauthbearer.allow.unverified.audience BOOLEAN = false
     Whether tokens are taken when no audience is expected of them.
 sasl.oauthbearer.allow.unverified.issuer BOOLEAN = false
     Whether tokens are taken when no issuer is expected of them.
-sasl.oauthbearer.assertion.algorithm STRING = RS256
+sasl.oauthbearer.assertion.algorithm STRING ~ES256|RS256 = RS256
     How the assertion that is shown for a token is signed.
 sasl.oauthbearer.assertion.claim.aud STRING
     The audience that the assertion claims.
-sasl.oauthbearer.assertion.claim.exp.seconds INT = 300
+sasl.oauthbearer.assertion.claim.exp.seconds INT 0..86400 = 300
     How long the assertion claims to hold.
 sasl.oauthbearer.assertion.claim.iss STRING
     The issuer that the assertion claims.
 sasl.oauthbearer.assertion.claim.jti.include BOOLEAN = false
     Whether each assertion has an id of its own.
-sasl.oauthbearer.assertion.claim.nbf.seconds INT = 60
+sasl.oauthbearer.assertion.claim.nbf.seconds INT 0..3600 = 60
     How far back the assertion claims to hold.
 sasl.oauthbearer.assertion.claim.sub STRING
     The subject that the assertion claims.
@@ -507,23 +540,23 @@ sasl.server.callback.handler.class CLASS
     The Java class that checks what SASL clients say of themselves.
 sasl.server.max.receive.size INT = 524288
     The largest message of a SASL exchange.
-security.inter.broker.protocol STRING = PLAINTEXT
+security.inter.broker.protocol STRING PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL = PLAINTEXT
     The security protocol among brokers, where no listener is named for it.
 security.providers STRING
     Java classes that bring security algorithms.
-share.coordinator.append.linger.ms INT = -1
+share.coordinator.append.linger.ms INT -1.. = -1
     How long a share coordinator gathers records before it writes; -1: as long as it has work.
-share.coordinator.cached.buffer.max.bytes INT = 1048588
+share.coordinator.cached.buffer.max.bytes INT 524288.. = 1048588
     The largest write buffer that a share coordinator keeps for use again.
-share.coordinator.load.buffer.size INT = 5242880
+share.coordinator.load.buffer.size INT 1.. = 5242880
     Bytes read at a time while a share coordinator loads.
-share.coordinator.snapshot.update.records.per.snapshot INT = 500
+share.coordinator.snapshot.update.records.per.snapshot INT 0..500 = 500
     Updates of a share partition before its state is written whole.
-share.coordinator.state.topic.compression.codec INT = 0
+share.coordinator.state.topic.compression.codec INT 0..4 = 0
     The codec of __share_group_state by its number; 0: none.
-share.coordinator.threads INT = 1
+share.coordinator.threads INT 1.. = 1
     Threads that run share coordinators.
-share.coordinator.write.timeout.ms INT = 5000
+share.coordinator.write.timeout.ms INT 1.. = 5000
     How long a share coordinator waits for the replicas of its partition.
 share.fetch.purgatory.purge.interval.requests INT = 1000
     Finished share fetches that purgatory gathers before it is cleaned.
@@ -537,7 +570,7 @@ ssl.allow.san.changes BOOLEAN = false
     Whether a new certificate may have other alternative names.
 ssl.cipher.suites LIST =
     The TLS cipher suites that may be used; empty: all that Java offers.
-ssl.client.auth STRING = none
+ssl.client.auth STRING required|requested|none = none
     Whether TLS clients must, may or need not show a certificate.
 ssl.enabled.protocols LIST = TLSv1.2,TLSv1.3
     The versions of TLS that may be used.
@@ -577,22 +610,56 @@ ssl.truststore.password PASSWORD
     What unlocks that file.
 ssl.truststore.type STRING = JKS
     The format of that file.
-telemetry.max.bytes INT = 1048576
+telemetry.max.bytes INT 1.. = 1048576
     The largest push of client metrics that is taken.
-transaction.abort.timed.out.transaction.cleanup.interval.ms INT = 10000
+transaction.abort.timed.out.transaction.cleanup.interval.ms INT 1.. = 10000
     How often transactions that have timed out are looked for.
 transaction.partition.verification.enable BOOLEAN = true
     Whether a transactional batch is taken only for a partition of its transaction.
-transaction.remove.expired.transaction.cleanup.interval.ms INT = 3600000
+transaction.remove.expired.transaction.cleanup.interval.ms INT 1.. = 3600000
     How often transactional ids that are long unused are looked for.
-transaction.state.log.load.buffer.size INT = 5242880
+transaction.state.log.load.buffer.size INT 1.. = 5242880
     Bytes read at a time while a transaction coordinator loads.
 transaction.two.phase.commit.enable BOOLEAN = false
     Whether transactions may take part in a two-phase commit, and never time out then.
-transactional.id.expiration.ms INT = 604800000
+transactional.id.expiration.ms INT 1.. = 604800000
     A transactional id that is unused for so long is forgotten.
 """
 """A line with name, type and, behind `=`, the default; then what it means."""
+
+_INTERNAL = """
+controller.performance.always.log.threshold.ms LONG 0.. = 2000
+controller.performance.sample.period.ms LONG 100.. = 60000
+group.consumer.assignor.offload.enable BOOLEAN = true
+group.consumer.regex.refresh.interval.ms INT 10000.. = 600000
+group.share.assignor.offload.enable BOOLEAN = true
+group.share.dlq.manager.class.name STRING
+    = org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager
+group.share.initialize.retry.interval.ms INT 1.. = 30000
+group.share.persister.class.name STRING
+    = org.apache.kafka.server.share.persister.DefaultStatePersister
+group.streams.acceptable.recovery.lag LONG 0.. = 10000
+group.streams.assignor.offload.enable BOOLEAN = true
+group.streams.max.warmup.replicas INT 0.. = 20
+group.streams.min.task.offset.interval.ms INT 1.. = 15000
+group.streams.num.warmup.replicas INT 0.. = 2
+group.streams.task.offset.interval.ms INT 1.. = 60000
+internal.metadata.delete.delay.millis LONG = 60000
+internal.metadata.log.segment.bytes INT
+internal.metadata.max.batch.size.in.bytes INT = 8388608
+log.initial.task.delay.ms LONG 0.. = 30000
+producer.id.expiration.check.interval.ms INT 1.. = 600000
+remote.log.index.file.cache.ttl.ms LONG -1.. = 900000
+remote.log.manager.task.retry.backoff.max.ms LONG 1.. = 30000
+remote.log.manager.task.retry.backoff.ms LONG 1.. = 500
+remote.log.manager.task.retry.jitter DOUBLE 0..0.5 = 0.2
+server.max.startup.time.ms LONG 0.. = 9223372036854775807
+share.coordinator.cold.partition.snapshot.interval.ms INT 1.. = 300000
+share.coordinator.state.topic.prune.interval.ms INT 1.. = 300000
+unclean.leader.election.interval.ms LONG 1.. = 300000
+unstable.api.versions.enable BOOLEAN = false
+unstable.feature.versions.enable BOOLEAN = false
+"""
 
 
 def _group_key(
@@ -600,7 +667,7 @@ def _group_key(
 ) -> ConfigKey:
     """`of_broker`: the broker key behind it, when it is not `group.` and the name."""
     synonym = Synonym(of_broker or f"group.{name}")
-    return ConfigKey(name, type, default, f"{doc} {_NOT_ACTED_ON}", synonyms=(synonym,))
+    return ConfigKey(name, type, default, f"{doc} {NOT_ACTED_ON}", synonyms=(synonym,))
 
 
 _GROUP_KEYS = (
@@ -744,12 +811,10 @@ CLIENT_METRICS_KEYS = {
     key.name: key
     for key in (
         ConfigKey(
-            "interval.ms", ConfigType.INT, "300000", f"How often clients push. {_NOT_ACTED_ON}"
+            "interval.ms", ConfigType.INT, "300000", f"How often clients push. {NOT_ACTED_ON}"
         ),
-        ConfigKey(
-            "match", ConfigType.LIST, "", f"Patterns that a client must fit. {_NOT_ACTED_ON}"
-        ),
-        ConfigKey("metrics", ConfigType.LIST, "", f"How the metrics' names begin. {_NOT_ACTED_ON}"),
+        ConfigKey("match", ConfigType.LIST, "", f"Patterns that a client must fit. {NOT_ACTED_ON}"),
+        ConfigKey("metrics", ConfigType.LIST, "", f"How the metrics' names begin. {NOT_ACTED_ON}"),
     )
 }
 """By name: what a subscription to client metrics has (KIP-714)."""

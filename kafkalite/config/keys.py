@@ -21,6 +21,7 @@ _JAVA_DOUBLE = (
     r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)[fFdD]?"
     r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?)"
 )
+_MAX_PORT = 65535
 _REPLICA = r"([0-9]+:[0-9]+)?"
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's `String.trim` takes away."""
@@ -65,8 +66,14 @@ class ConfigKey(NamedTuple):
     """One value outside the range that is taken too."""
     one_of: tuple[str, ...] = ()
     """The values of a STRING key, or of each item of a LIST key."""
+    is_case_sensitive: bool = True
+    """Of a STRING key: whether a value must be written as in `one_of`."""
+    may_be_empty: bool = True
+    """Whether a STRING or LIST key takes the empty text."""
     check: Callable[[ConfigKey, tuple[str, ...]], None] | None = None
     """A further test of a LIST key's items; raises as `parse` does."""
+    form: str = ""
+    """How an item of a LIST key or the value of a STRING key is written, where it is not free."""
     synonyms: tuple[Synonym, ...] = ()
     """Of a topic key: the broker keys behind it, the first that is set wins."""
     is_internal: bool = False
@@ -86,6 +93,9 @@ class ConfigKey(NamedTuple):
                 return self._in_range(self._parse_double(text, trimmed))
             case ConfigType.LIST:
                 return self._parse_list(trimmed)
+            case ConfigType.CLASS if not trimmed:
+                # Kafka looks every class up; here none is loaded.
+                self.refuse(text, f"Class {text} could not be found.")
             case _:
                 return self._allowed(trimmed)
 
@@ -157,22 +167,36 @@ class ConfigKey(NamedTuple):
 
     def _parse_list(self, trimmed: str) -> tuple[str, ...]:
         if not trimmed:
-            return ()
+            return () if self.may_be_empty else self._refuse_empty_list()
         items = tuple(item.strip(_BLANKS) for item in trimmed.split(","))
         if self.check is not None:
             self.check(self, items)
-        elif not all(items):
-            raise KafkaError(
-                ErrorCode.INVALID_CONFIG,
-                f"Configuration '{self.name}' values must not be empty.",
-            )
-        for item in items if self.one_of else ():
+        for item in items if self.check is None else ():
+            if not item:
+                raise KafkaError(
+                    ErrorCode.INVALID_CONFIG,
+                    f"Configuration '{self.name}' values must not be empty.",
+                )
             self._allowed(item)
         return tuple(dict.fromkeys(items))
 
+    def _refuse_empty_list(self) -> NoReturn:
+        valid = f"[{', '.join(self.one_of)}]" if self.one_of else "any non-empty value"
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Configuration '{self.name}' must not be empty. Valid values include: {valid}",
+        )
+
     def _allowed(self, text: str) -> str:
-        if self.one_of and text not in self.one_of:
-            self.refuse(text, f"String must be one of: {', '.join(self.one_of)}")
+        if not text and not self.may_be_empty:
+            self.refuse(text, "String must be non-empty")
+        if not self.one_of or text in self.one_of:
+            return text
+        choices = ", ".join(self.one_of)
+        if self.is_case_sensitive:
+            self.refuse(text, f"String must be one of: {choices}")
+        if text.upper() not in self.one_of:
+            self.refuse(text, f"String must be one of (case insensitive): {choices}")
         return text
 
 
@@ -185,6 +209,26 @@ def check_replicas(key: ConfigKey, items: tuple[str, ...]) -> None:
         f"{key.name} must be the literal '*' or a list of replicas in the following format: "
         "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
     )
+
+
+def check_voters(key: ConfigKey, items: tuple[str, ...]) -> None:
+    """For a list of `ID@HOST:PORT`."""
+    for item in items:
+        if re.fullmatch(r"[+-]?[0-9]{1,10}@.*", item, re.ASCII) is None:
+            key.refuse(item, "Each entry should be in the form `{id}@{host}:{port}`.")
+        _check_host(key, item, item.partition("@")[2])
+
+
+def check_hosts(key: ConfigKey, items: tuple[str, ...]) -> None:
+    """For a list of `HOST:PORT`."""
+    for item in items:
+        _check_host(key, item, item)
+
+
+def _check_host(key: ConfigKey, item: str, address: str) -> None:
+    match = re.search(r":([0-9]{1,5})$", address, re.ASCII)
+    if match is None or int(match[1]) > _MAX_PORT:
+        key.refuse(item, f"Each entry ends with a port: {key.form}")
 
 
 def _shown(value: int | float) -> str:

@@ -13,13 +13,15 @@ reached, so a wildcard is no matter; and it is never told: Kafka takes `[::]` in
 `advertised.listeners`, here it is refused like 0.0.0.0. An empty host there, or port 0, is the one
 that the client reached.
 
+Listeners named in `controller.listener.names` are the quorum's: they are read, and not listened on.
+
 Kafka differs: of SSL, SASL_PLAINTEXT and SASL_SSL nothing is spoken here yet; they are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 PLAINTEXT = "PLAINTEXT"
+PROTOCOL_MAP = "listener.security.protocol.map"
+INTER_BROKER_NAME = "inter.broker.listener.name"
 
 _ENTRY = re.compile(
     r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)", re.ASCII
@@ -68,22 +72,36 @@ class ListenerConfig:
 
 
 def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
-    """The listeners in their order. `KafkaError(INVALID_CONFIG)`, mostly in Kafka's words, for what
-    cannot be."""
-    advertised = config.advertised_listeners
-    for key, texts in (("listeners", config.listeners), ("advertised.listeners", advertised)):
-        if texts == ():
-            _refuse(
-                f"Configuration '{key}' must not be empty. "
-                "Valid values include: any non-empty value"
-            )
-    protocols = _parse_protocol_map(config.listener_security_protocol_map)
-    bound = _parse_all("listeners", config.listeners, protocols)
-    _check_ports(bound, config.listeners)
-    if advertised is None:
-        return [ListenerConfig(each, ListenerAddress(each.name, "", 0)) for each in bound]
-    told = _parse_all("advertised.listeners", advertised, protocols)
-    names = [each.name for each in bound]
+    """The listeners in their order, without those of controllers. `KafkaError(INVALID_CONFIG)`,
+    mostly in Kafka's words, for what cannot be."""
+    controllers = {name.upper() for name in config.controller_listener_names or ()}
+    protocols = parse_protocols(config.listener_security_protocol_map)
+    if PROTOCOL_MAP not in config.settings:
+        protocols.update(dict.fromkeys(config.controller_listener_names or (), PLAINTEXT))
+    all_bound = _parse_all("listeners", config.listeners, protocols, controllers)
+    _check_ports(all_bound, config.listeners)
+    bound = [each for each in all_bound if each.name not in controllers]
+    if config.advertised_listeners is None:
+        told = [ListenerAddress(each.name, "", 0) for each in bound]
+    else:
+        told = _parse_all(
+            "advertised.listeners", config.advertised_listeners, protocols, controllers
+        )
+        _check_advertised(told, all_bound)
+    by_name = {each.name: each for each in told if each.name not in controllers}
+    if not by_name:
+        _refuse(
+            "There must be at least one broker advertised listener. Perhaps all listeners appear "
+            "in controller.listener.names?"
+        )
+    _check_inter_broker_name(config.settings.get(INTER_BROKER_NAME), protocols, by_name)
+    return [ListenerConfig(each, by_name.get(each.name)) for each in bound]
+
+
+def _check_advertised(
+    told: Sequence[ListenerAddress], all_bound: Sequence[ListenerAddress]
+) -> None:
+    names = [each.name for each in all_bound]
     if not {each.name for each in told} <= set(names):
         _refuse(
             "advertised.listeners listener names must be equal to or a subset of the ones defined "
@@ -96,12 +114,30 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
                 f"advertised.listeners cannot use the nonroutable meta-address {each.host}. "
                 "Use a routable IP address."
             )
-    by_name = {each.name: each for each in told}
-    return [ListenerConfig(each, by_name.get(each.name)) for each in bound]
 
 
-def _parse_protocol_map(text: str) -> dict[str, str]:
-    """Upper-case listener name to security protocol."""
+def _check_inter_broker_name(
+    text: str | None, protocols: Iterable[str], advertised: Iterable[str]
+) -> None:
+    if text is None:
+        return
+    name = text.strip().upper()
+    if name not in protocols:
+        _refuse(
+            f"Listener with name {name} defined in {INTER_BROKER_NAME} not found in {PROTOCOL_MAP}."
+        )
+    if name not in advertised:
+        _refuse(
+            f"{INTER_BROKER_NAME} must be a listener name defined in advertised.listeners. The "
+            "valid options based on currently configured listeners are " + ",".join(advertised)
+        )
+
+
+def parse_protocols(text: str | None) -> dict[str, str]:
+    """Upper-case listener name to security protocol, as `listener.security.protocol.map` has them;
+    None: as it is by default. `KafkaError(INVALID_CONFIG)` for what is no such map."""
+    if text is None:
+        text = BrokerConfig().listener_security_protocol_map
     protocols = {}
     for entry in text.split(",") if text.strip() else ():
         name, colon, protocol = entry.strip().rpartition(":")
@@ -121,7 +157,9 @@ def _parse_protocol_map(text: str) -> dict[str, str]:
     return protocols
 
 
-def _parse_all(key: str, texts: Sequence[str], protocols: dict[str, str]) -> list[ListenerAddress]:
+def _parse_all(
+    key: str, texts: Sequence[str], protocols: dict[str, str], controllers: Container[str]
+) -> list[ListenerAddress]:
     """The entries of one setting, each with a name of its own."""
     shown = _shown(texts)
     found = []
@@ -132,7 +170,7 @@ def _parse_all(key: str, texts: Sequence[str], protocols: dict[str, str]) -> lis
         name, port = match["name"].upper(), int(match["port"])
         if name not in protocols:
             _refuse_list(texts, f"No security protocol defined for listener {name}")
-        if protocols[name] != PLAINTEXT:
+        if protocols[name] != PLAINTEXT and name not in controllers:
             _refuse(
                 f"Invalid value {text} for configuration {key}: its security protocol is "
                 f"{protocols[name]}, but only PLAINTEXT is spoken yet"

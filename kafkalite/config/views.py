@@ -18,6 +18,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 from kafkalite.types import BrokerId
 
+_ANY_ID = -1
+"""`broker.id` where ZooKeeper was to give one."""
 _OWN_PREFIX = "kafkalite."
 _INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 _NOT_IN_VIEW = ("remote.", "local.", "errors.", "internal.")
@@ -98,6 +100,8 @@ class BrokerConfig(NamedTuple):
     listeners: tuple[str, ...] = ("PLAINTEXT://:9092",)
     advertised_listeners: tuple[str, ...] | None = None
     """None: each client is told the address that it has reached."""
+    controller_listener_names: tuple[str, ...] | None = None
+    """Those of `listeners` that this broker does not listen on; None: it does on all."""
     listener_security_protocol_map: str = (
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
     )
@@ -156,6 +160,8 @@ class BrokerConfig(NamedTuple):
     metadata_log_segment_bytes: int = 1 << 30
     metadata_log_max_record_bytes_between_snapshots: int = 20_971_520
     kafkalite_clamp_replication: bool = False
+    kafkalite_cluster_id: str | None = None
+    """Of a new data folder; None: a random one."""
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()
@@ -183,7 +189,49 @@ class BrokerConfig(NamedTuple):
         }
         if "log.dirs" not in values and "log.dir" in values:
             fields["log_dirs"] = values["log.dir"]
+        node_id = _node_id(values)
+        if node_id is not None and node_id != _ANY_ID:
+            fields["node_id"] = node_id
+            settings = _with_both_ids(settings)
+        _check_cluster_id(fields.get("kafkalite_cluster_id"))
         return cls(**fields, topic_defaults=_topic_defaults(values), settings=dict(settings))
+
+
+def _with_both_ids(settings: Mapping[str, str]) -> dict[str, str]:
+    """`settings`, where `node.id` and `broker.id` stand for each other, as clients are shown."""
+    return {
+        **({"broker.id": settings["node.id"]} if "node.id" in settings else {}),
+        **({"node.id": settings["broker.id"]} if "broker.id" in settings else {}),
+        **settings,
+    }
+
+
+def _node_id(values: Mapping[str, Value]) -> Value | None:
+    """What one of its names or both say; None: nothing."""
+    node_id, broker_id = values.get("node.id"), values.get("broker.id")
+    if node_id is not None and broker_id is not None and node_id != broker_id:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "`node.id` and `broker.id` must be set to the same value. `broker.id` is deprecated, "
+            "please use `node.id` instead.",
+        )
+    return node_id if node_id is not None else broker_id
+
+
+def _check_cluster_id(cluster_id: str | None) -> None:
+    """Kafka takes any text, and escapes it in `meta.properties`."""
+    if cluster_id is None:
+        return
+    if not cluster_id or not cluster_id.isascii() or not cluster_id.isprintable():
+        allowed = False
+    else:
+        allowed = " " not in cluster_id and "\\" not in cluster_id
+    if not allowed:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Invalid value {cluster_id} for configuration kafkalite.cluster.id: "
+            f"Allowed are {BROKER_KEYS['kafkalite.cluster.id'].form}",
+        )
 
 
 def validate_topic_config(overrides: Mapping[str, str], broker: BrokerConfig | None = None) -> None:

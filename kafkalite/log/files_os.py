@@ -210,6 +210,7 @@ class OsLock:
     def release(self) -> None:
         """Let go; a second time does nothing."""
         if self._fd >= 0:
+            _unlock(self._fd)
             os.close(self._fd)
             self._fd = -1
 
@@ -225,11 +226,27 @@ def _lock(fd: int) -> None:
 
     if hasattr(fcntl, "F_OFD_SETLK"):
         # Linux: seen by the POSIX locks that Java takes, yet owned by the descriptor.
-        request = pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, request)
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _ofd_request(fcntl.F_WRLCK))
         return
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(fd: int) -> None:
+    """What closing alone would not do while a process that was forked meanwhile holds the file."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _ofd_request(fcntl.F_UNLCK))
+    else:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def _ofd_request(type: int) -> bytes:
+    """Of the whole file, as `struct flock` says it on Linux."""
+    return pack("hhqqi4x", type, os.SEEK_SET, 0, 0, 0)
 
 
 class OsFiles:

@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -175,6 +176,9 @@ class _SocketListener:
             self._retry.cancel()
         for sock in self._sockets:
             self._loop.remove_reader(sock.fileno())
+            with suppress(OSError):  # Not every system takes it of a listening socket.
+                # A process forked from this one may hold it too: nobody shall connect to that.
+                sock.shutdown(socket.SHUT_RDWR)
             sock.close()
         self._sockets = []
 

@@ -13,6 +13,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 
 from kafkalite.log.files import Buffer, FileSlice, Part, release_parts
@@ -332,6 +333,9 @@ class SocketLink:
         if self._writing:
             self._loop.remove_writer(self._fd)
         self._peer_ends.forget(self._fd)
+        with suppress(OSError):  # The peer was quicker.
+            # A process forked from this one may hold the socket too, which keeps it open.
+            self._socket.shutdown(socket.SHUT_WR)
         self._socket.close()
         release_parts(self._queue)
         self._queue.clear()

@@ -43,7 +43,7 @@ class Storage:
             files,
             location=location,
             node_id=config.node_id,
-            new_cluster_id=format_uuid(entropy.uuid()),
+            new_cluster_id=config.kafkalite_cluster_id or format_uuid(entropy.uuid()),
             new_directory_id=entropy.uuid(),
             record_validation="full" if config.kafkalite_record_validation == "full" else "header",
             producer_expiration_ms=config.producer_id_expiration_ms,

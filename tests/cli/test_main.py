@@ -1,55 +1,133 @@
-"""The command itself: versions, help, and wrong use."""
+"""The command itself: versions, help, wrong use, and ends that nobody foresaw."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import pytest
 
 from kafkalite import __version__
+from kafkalite.cli import app
+from kafkalite.cli.errors import CommandError
 from kafkalite.cli.main import main
 from tests.cli.serving import ran
 
 
 def test_the_module_tells_its_version() -> None:
     ended = ran("--version")
-    assert (ended.returncode, ended.stdout) == (0, f"kafkalite {__version__}\n")
+    assert (ended.returncode, ended.stdout) == (0, f"{__version__}\n")
     assert ended.stderr == ""
 
 
 def test_wrong_use_of_the_module_ends_with_2() -> None:
     ended = ran("serve", "--no-such-option")
     assert ended.returncode == 2
+    assert ended.stderr.startswith("kafkalite: ")
     assert "--no-such-option" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert ended.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "COMMAND"),
         (["fly"], "fly"),
-        (["serve", "--port", "70000"], "70000"),
+        (["serve", "--port", "70000"], "not a number from 0 to 65535"),
         (["serve", "--port", "-1"], "--port"),
-        (["serve", "--port", "http"], "'http' is not a number"),
-        (["serve", "--ephemeral", "--data", "d"], "not allowed with"),
+        (["serve", "--port", "http"], '"http"'),
+        (["serve", "--port"], "--port"),
+        (["serve", "--port", "1", "--port", "2"], "--port"),
+        (["serve", "--ephemeral", "--data", "d"], "--data"),
+        (["serve", "--data", ""], "the empty name is no folder"),
+        (["serve", "--topic", "a:b"], "NAME:PARTITIONS"),
+        (["serve", "--topic", "a:0"], "NAME:PARTITIONS"),
+        (["serve", "--topic", "a", "--topic", "a:3"], "named twice"),
+        (["serve", "--log-format", "xml"], "xml"),
+        (["serve", "--prot", "1"], "Did you mean --port?"),
         (["serve", "more"], "more"),
+        (["topic"], "topics"),
+        (["topics", "create"], "NAMES"),
     ],
 )
-def test_wrong_use_is_told(
+def test_wrong_use_is_told_in_one_line(
     capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
 ) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 2
+    assert main(arguments) == 2
     captured = capsys.readouterr()
     assert told in captured.err
+    assert captured.err.startswith("kafkalite: ")
+    assert captured.err.count("\n") == 1
     assert captured.out == ""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"), [(["--help"], "serve"), (["serve", "--help"], "--data")]
+    ("arguments", "told"),
+    [
+        ([], ["serve", "run", "topics", "produce", "consume", "groups", "configs"]),
+        (["--help"], ["serve", "topics"]),
+        (["serve", "--help"], ["--data", "--ready-file", "--log-format"]),
+        (["topics", "--help"], ["list", "create", "describe", "alter", "delete"]),
+        (["groups", "reset", "--help"], ["--execute", "--shift"]),
+        (["run", "--help"], ["KAFKA_BOOTSTRAP_SERVERS"]),
+    ],
 )
-def test_help_is_told(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 0
-    assert told in capsys.readouterr().out
+def test_help_is_told(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], told: list[str]
+) -> None:
+    assert main(arguments) == 0
+    output = capsys.readouterr().out
+    for text in told:
+        assert text in output
+
+
+def test_several_problems_are_several_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise CommandError("a: gone", "b: gone")
+
+    monkeypatch.setattr(app, "run", fail)
+    assert main(["topics"]) == 1
+    assert capsys.readouterr().err == "kafkalite: a: gone\nkafkalite: b: gone\n"
+
+
+def test_a_fault_of_ours_is_no_traceback_unless_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(arguments: list[str]) -> int:
+        raise ZeroDivisionError("by nothing\nat all")
+
+    monkeypatch.setattr(app, "run", fail)
+    assert main(["topics"]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "kafkalite: ZeroDivisionError: by nothing"
+    assert "KAFKALITE_TRACEBACK=1" in second
+    monkeypatch.setenv("KAFKALITE_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["topics"])
+
+
+def test_ctrl_c_ends_with_130_and_says_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "run", interrupt)
+    assert main(["topics"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_importing_the_quick_way_imports_no_library() -> None:
+    heavy = ("cyclopts", "rich", "kafka")
+    program = (
+        "import sys\n"
+        "from kafkalite.cli.main import main\n"
+        "main(['serve', '--set', 'num.partitions=0'])\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "[]\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.cli.serve import _parse_settings
+from kafkalite.cli.settings import gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 
@@ -29,4 +29,5 @@ def test_a_recipe_is_taken(command: str) -> None:
     words = shlex.split(command, comments=True)
     texts = [words[n + 1] for n, word in enumerate(words) if word == "--set"]
     assert texts
-    assert parse_listeners(BrokerConfig.of(_parse_settings(texts)))
+    settings = gather(files=(), assignments=texts, environment={})
+    assert parse_listeners(BrokerConfig.of(settings.values))

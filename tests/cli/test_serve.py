@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.cli.serve import fail_on_broken_invariants
 from kafkalite.errors import ErrorCode, InvariantError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
@@ -21,6 +20,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.this_machine import fail_on_broken_invariants
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.cli.serving import connect, loopback_addresses, ran, serving, talk
@@ -264,12 +264,6 @@ def test_a_damaged_metadata_log(tmp_path: Path) -> None:
     line = refusal("--port", "0", "--data", str(data))
     assert "damaged" in line
     assert "--data" in line
-
-
-def test_the_empty_name_is_no_folder() -> None:
-    refused = ran("serve", "--data", "")
-    assert refused.returncode == 2
-    assert "the empty name is no folder" in refused.stderr
 
 
 def test_an_address_that_cannot_be_had_is_told_with_a_remedy() -> None:

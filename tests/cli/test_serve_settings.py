@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.client import Client
 from tests.cli.serving import ran, serving, talk
@@ -44,23 +49,60 @@ def test_a_setting_of_kafkas_that_has_no_effect_here_is_taken(tmp_path: Path) ->
         assert served.end(signal.SIGTERM)[0] == 0
 
 
+def test_an_unknown_setting_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:
+    with serving("--ephemeral", "--set=num.partitons=3", folder=tmp_path) as served:
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0
+    (line,) = [line for line in log.splitlines() if " WARNING " in line]
+    assert "num.partitons" in line
+    assert "nearest is num.partitions" in line
+
+
+def partitions(topic: str, number: int) -> Callable[[Client], Awaitable[None]]:
+    async def check(client: Client) -> None:
+        await client.ask(produce(topic, {0: batch(b"x")}), PRODUCE, ProduceResponse)  # Makes it.
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
+        response = await client.ask(request, METADATA, MetadataResponse)
+        assert len(response.topics[0].partitions) == number
+
+    return check
+
+
+def test_files_the_environment_and_options_each_are_stronger_than_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first").write_text("num.partitions=2\nlog.dirs=from-file\n")
+    (tmp_path / "second").write_text("num.partitions=3\n")
+    files = ("--config", "first", "--config=second")
+    with serving(*files, folder=tmp_path) as served:
+        assert served.where == "from-file"
+        talk(served.port, partitions("a", 3))
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "4")
+    with serving(*files, "--data", "d", folder=tmp_path) as served:
+        assert served.where == "d"
+        talk(served.port, partitions("a", 4))
+    with serving(*files, "--ephemeral", "--set=num.partitions=5", folder=tmp_path) as served:
+        assert served.where == "memory"
+        talk(served.port, partitions("a", 5))
+    with serving(*files, "--ephemeral", "--partitions", "6", folder=tmp_path) as served:
+        talk(served.port, partitions("a", 6))
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["num.partitons=3"], ["num.partitons", "nearest is num.partitions"]),
-        (["kafkalite.record.validaton=full"], ["nearest is kafkalite.record.validation"]),
         (
             ["kafkalite.record.validation=half"],
-            ["half", "kafkalite.record.validation", "one of: header, full"],
+            ["half", "kafkalite.record.validation", "header or full"],
         ),
-        (["num.partitions=0"], ["num.partitions", "Value must be at least 1"]),
+        (["num.partitions=0"], ["num.partitions=0", "from 1 to"]),
         (["num.partitions"], ["num.partitions", "KEY=VALUE"]),
         (["=3"], ["KEY=VALUE"]),
-        (["log.dirs=/tmp/x"], ["log.dirs", "--data"]),
         (["listeners=SSL://localhost:9093"], ["SSL", "only PLAINTEXT"]),
         (["listeners=PLAINTEXT://localhost"], ["Unable to parse PLAINTEXT://localhost"]),
         (["max.connections.per.ip=0"], ["max.connections.per.ip.overrides"]),
         (["listeners=PLAINTEXT://localhost:0", "--port=0"], ["--port", "listeners"]),
+        (["--config=there/is/none"], ["--config there/is/none", "No such file"]),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(options: list[str], says: list[str]) -> None:

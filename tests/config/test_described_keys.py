@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from kafkalite.config.definitions import BROKER_KEYS
-from kafkalite.config.described_keys import _TABLE, CLIENT_METRICS_KEYS, GROUP_KEYS, broker_keys
+from kafkalite.config.described_keys import (
+    _TABLE,
+    CLIENT_METRICS_KEYS,
+    GROUP_KEYS,
+    broker_keys,
+    internal_keys,
+)
 from kafkalite.config.keys import ConfigKey, ConfigType
 
 # Any: JSON.
@@ -19,6 +25,14 @@ DESCRIBED: dict[str, list[dict[str, Any]]] = json.loads(
 KNOWN = {entry["name"]: entry for entry in DESCRIBED["broker"] if entry["config_type"]}
 """Without `super.users`, which is no key of the broker's but was set."""
 STATIC, DEFAULT = 4, 5
+# Any: JSON.
+RECORDED: dict[str, dict[str, Any]] = {
+    row["name"]: row
+    for row in map(
+        json.loads, (Path(__file__).parent / "broker-config-keys.jsonl").read_text().splitlines()
+    )
+}
+"""What the real broker's own table of its keys has, internal ones too."""
 
 
 def test_all_broker_keys_are_kafkas_or_ours() -> None:
@@ -36,6 +50,36 @@ def test_broker_key_is_as_kafka_describes_it(name: str) -> None:
         defaults = [s["value"] for s in entry["synonyms"] if s["source"] == DEFAULT]
         is_set = entry["config_source"] == STATIC
         assert key.default == (next(iter(defaults), None) if is_set else entry["value"])
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_is_allowed_is_what_the_real_broker_says(name: str) -> None:
+    """Its own words for it, made of our facts."""
+    key, row = {**broker_keys(), **internal_keys()}[name], RECORDED[name]
+    assert key.type.name == row["type"]
+    assert key.is_internal == row["internal"]
+    if not name.endswith(".compression.codec"):  # Its table takes any number; its codecs do not.
+        assert (validator(key) or None) == (row["allowed"] or None)
+    if name not in BROKER_KEYS:
+        assert key.default == row["default"]
+
+
+def validator(key: ConfigKey) -> str:
+    """As Kafka prints it; of lists, what their items may be."""
+    if key.type is ConfigType.LIST and key.form:
+        return "non-empty list"
+    if key.name == "authorizer.class.name":
+        return "non-null string"
+    choices = f"[{', '.join(key.one_of)}]" if key.one_of else ""
+    if key.type is ConfigType.STRING and not key.may_be_empty:
+        return "non-empty string"
+    if choices and not key.is_case_sensitive:
+        return f"(case insensitive) {choices}"
+    if key.also is not None:
+        return f"[{key.minimum},...,{key.maximum}] or {key.also}"
+    if key.maximum is not None:
+        return f"[{key.minimum},...,{key.maximum}]"
+    return choices if key.minimum is None else f"[{key.minimum},...]"
 
 
 def test_a_key_that_does_nothing_says_so() -> None:

@@ -5,12 +5,13 @@ null for each."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kafkalite.config.definitions import TOPIC_KEYS
-from kafkalite.config.keys import ConfigKey, ConfigType
+from kafkalite.config.keys import ConfigKey, ConfigType, check_hosts, check_voters
 from kafkalite.config.views import validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 
@@ -132,6 +133,61 @@ def test_small_doubles_too(value: str, shown: str) -> None:
 )
 def test_values_are_shown_as_java_prints_them(type: ConfigType, text: str, shown: str) -> None:
     assert ConfigKey("k", type, None, "A key.").show(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("facts", "text", "why"),
+    [
+        ({"one_of": ("A", "B"), "is_case_sensitive": False}, "c", "(case insensitive): A, B"),
+        ({"one_of": ("A", "B")}, "a", "String must be one of: A, B"),
+        ({"may_be_empty": False}, " ", "String must be non-empty"),
+    ],
+)
+def test_texts_that_are_not_taken(facts: dict[str, object], text: str, why: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        key(ConfigType.STRING, **facts).parse(text)
+    assert caught.value.message.endswith(why)
+
+
+def test_a_choice_in_any_case_is_kept_as_it_was_written() -> None:
+    assert key(ConfigType.STRING, one_of=("A",), is_case_sensitive=False).parse(" a") == "a"
+
+
+def test_the_empty_name_is_no_class() -> None:
+    with pytest.raises(KafkaError, match="could not be found"):
+        key(ConfigType.CLASS).parse(" ")
+
+
+@pytest.mark.parametrize(("one_of", "valid"), [((), "any non-empty value"), (("a", "b"), "[a, b]")])
+def test_a_list_that_must_not_be_empty(one_of: tuple[str, ...], valid: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        key(ConfigType.LIST, may_be_empty=False, one_of=one_of).parse(" ")
+    assert caught.value.message == (
+        f"Configuration 'some.key' must not be empty. Valid values include: {valid}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "is_taken"),
+    [
+        (check_voters, "1@h:9093,2@[::1]:0", True),
+        (check_voters, "1@h", False),
+        (check_voters, "h:9093", False),
+        (check_voters, "1@h:65536", False),
+        (check_hosts, "h:9093,:1", True),
+        (check_hosts, "h", False),
+        (check_hosts, "h:x", False),
+    ],
+)
+def test_addresses(
+    check: Callable[[ConfigKey, tuple[str, ...]], None], text: str, is_taken: bool
+) -> None:
+    addresses = key(ConfigType.LIST, check=check, form="HOST:PORT")
+    if is_taken:
+        assert addresses.parse(text) == tuple(text.split(","))
+    else:
+        with pytest.raises(KafkaError, match="Each entry"):
+            addresses.parse(text)
 
 
 def test_passwords_are_sensitive() -> None:

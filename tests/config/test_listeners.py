@@ -10,6 +10,7 @@ from kafkalite.config.listeners import (
     ListenerConfig,
     parse_ip_limits,
     parse_listeners,
+    parse_protocols,
 )
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
@@ -253,3 +254,68 @@ def test_limits_that_make_no_sense_are_refused(settings: dict[str, str], says: s
 def test_no_connection_at_all_from_any_address_but_some() -> None:
     config = BrokerConfig.of({"max.connections.per.ip": "0", OVERRIDES: "127.0.0.1:5"})
     assert parse_ip_limits(config) == {"127.0.0.1": 5}
+
+
+CONTROLLERS = "controller.listener.names"
+INTER_BROKER = "inter.broker.listener.name"
+WITH_CONTROLLER = {LISTENERS: "PLAINTEXT://:9092,CONTROLLER://:9093", CONTROLLERS: "CONTROLLER"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {LISTENERS: "controller://:9093,PLAINTEXT://:9092"},
+        {ADVERTISED: "PLAINTEXT://h:1,CONTROLLER://h:2"},
+        {MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:SSL"},
+        {INTER_BROKER: " plaintext "},
+    ],
+)
+def test_listeners_of_controllers_are_not_listened_on(settings: dict[str, str]) -> None:
+    found = parse_listeners(BrokerConfig.of({**WITH_CONTROLLER, **settings}))
+    assert [(each.name, each.bound.port) for each in found] == [("PLAINTEXT", 9092)]
+    assert found[0].advertised is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {LISTENERS: "CONTROLLER://:9093"},
+            "There must be at least one broker advertised listener. Perhaps all listeners appear "
+            "in controller.listener.names?",
+        ),
+        (
+            {ADVERTISED: "CONTROLLER://h:2"},
+            "There must be at least one broker advertised listener. Perhaps all listeners appear "
+            "in controller.listener.names?",
+        ),
+        (
+            {MAP: "PLAINTEXT:PLAINTEXT"},
+            CREATING + "'[PLAINTEXT://:9092, CONTROLLER://:9093]': No security protocol defined "
+            "for listener CONTROLLER",
+        ),
+        (
+            {CONTROLLERS: "controller"},
+            CREATING + "'[PLAINTEXT://:9092, CONTROLLER://:9093]': No security protocol defined "
+            "for listener CONTROLLER",
+        ),
+        (
+            {INTER_BROKER: "OTHER"},
+            "Listener with name OTHER defined in inter.broker.listener.name not found in "
+            "listener.security.protocol.map.",
+        ),
+        (
+            {INTER_BROKER: "CONTROLLER"},
+            "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
+            "The valid options based on currently configured listeners are PLAINTEXT",
+        ),
+    ],
+)
+def test_what_cannot_be_beside_controllers(settings: dict[str, str], message: str) -> None:
+    assert refusal({**WITH_CONTROLLER, **settings}) == message
+
+
+def test_the_map_by_default_and_as_it_is_written() -> None:
+    assert parse_protocols(None)["SASL_SSL"] == "SASL_SSL"
+    assert parse_protocols(" my-in : plaintext ") == {"MY-IN": "PLAINTEXT"}

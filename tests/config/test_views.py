@@ -9,7 +9,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 
 NOT_IN_TOPIC_VIEW = ("remote.", "local.", "errors.", "internal.")
-NOT_IN_BROKER_VIEW = {"log.dir"} | {
+NOT_IN_BROKER_VIEW = {"broker.id", "log.dir"} | {
     synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }
 
@@ -62,7 +62,7 @@ def test_each_broker_key_has_its_field(name: str) -> None:
     text = a_value(name, key.type)
     config = BrokerConfig.of({name: text})
     assert getattr(config, field) == key.parse(text) != getattr(BrokerConfig(), field)
-    assert config.settings == {name: text}
+    assert config.settings == {name: text, **({"broker.id": text} if name == "node.id" else {})}
 
 
 def test_broker_view_has_no_other_fields() -> None:
@@ -74,6 +74,36 @@ def test_data_folder_under_either_name() -> None:
     assert BrokerConfig().log_dirs == ("kafkalite-data",)
     assert BrokerConfig.of({"log.dir": "/a,/b"}).log_dirs == ("/a", "/b")
     assert BrokerConfig.of({"log.dir": "/a", "log.dirs": "/c"}).log_dirs == ("/c",)
+
+
+def test_node_id_under_either_name() -> None:
+    for name in ("node.id", "broker.id"):
+        config = BrokerConfig.of({name: " 7"})
+        assert config.node_id == 7
+        assert config.settings == {"node.id": " 7", "broker.id": " 7"}
+    both = {"node.id": "7", "broker.id": "+7"}
+    assert BrokerConfig.of(both).node_id == 7
+    assert BrokerConfig.of(both).settings == both
+    assert BrokerConfig.of({"node.id": "0"}).node_id == 0
+
+
+def test_a_broker_id_that_zookeeper_was_to_give_is_the_default() -> None:
+    config = BrokerConfig.of({"broker.id": "-1"})
+    assert config.node_id == BrokerConfig().node_id
+    assert "node.id" not in config.settings
+
+
+def test_ids_that_differ_are_refused() -> None:
+    with pytest.raises(KafkaError, match="must be set to the same value") as caught:
+        BrokerConfig.of({"node.id": "1", "broker.id": "2"})
+    assert caught.value.code is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("text", ["", " ", "a b", "a\\b", "a\nb", "caf\u00e9"])
+def test_a_cluster_id_that_a_properties_file_would_change_is_refused(text: str) -> None:
+    with pytest.raises(KafkaError, match=r"kafkalite\.cluster\.id") as caught:
+        BrokerConfig.of({"kafkalite.cluster.id": text})
+    assert caught.value.code is ErrorCode.INVALID_CONFIG
 
 
 def test_topic_over_broker_over_default() -> None:

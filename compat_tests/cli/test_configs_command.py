@@ -1,0 +1,95 @@
+"""`kafkalite configs`, on kafkalite and on the real Kafka."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat_tests.cli.command_line import CommandLine, until
+
+
+def settings(kafkalite: CommandLine, kind: str, name: str, *options: str) -> dict[str, Any]:
+    rows = kafkalite.json("configs", "describe", kind, name, *options)
+    return {row.pop("name"): row for row in rows}
+
+
+def test_settings_of_a_topic(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic)
+    assert settings(kafkalite, "topic", topic).keys() <= {"min.insync.replicas"}
+    changed = kafkalite.json("configs", "set", "topic", topic, "retention.ms=1", "flush.ms=7")
+    assert changed == [{"kind": "topic", "name": topic, "changed": True, "error": None}]
+
+    def own() -> dict[str, str]:
+        found = settings(kafkalite, "topic", topic)
+        return {
+            key: row["value"]
+            for key, row in found.items()
+            if row["source"] == "DYNAMIC_TOPIC_CONFIG"
+        }
+
+    until(own, {"retention.ms": "1", "flush.ms": "7"})
+    done = kafkalite("configs", "delete", "topic", topic, "flush.ms")
+    assert done == f"deleted flush.ms for topic {topic}\n"
+    until(own, {"retention.ms": "1"})
+    everything = settings(kafkalite, "topic", topic, "--all")
+    assert everything["flush.ms"] == {
+        "value": "9223372036854775807",
+        "source": "DEFAULT_CONFIG",
+        "read_only": False,
+        "sensitive": False,
+    }
+    assert everything["retention.ms"]["value"] == "1"
+
+
+def test_a_table_says_where_a_value_is_from(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic, "--set", "retention.ms=1")
+    lines = kafkalite("configs", "describe", "topic", topic, "--all").splitlines()
+    rows = [line.split() for line in lines]
+    assert rows[0] == ["SETTING", "VALUE", "FROM"]
+    assert ["retention.ms", "1", "topic"] in rows
+    assert ["flush.messages", "9223372036854775807", "default"] in rows
+
+
+def test_settings_of_a_broker(kafkalite: CommandLine) -> None:
+    kafkalite("configs", "set", "broker", "1", "log.index.interval.bytes=4097")
+    until(
+        lambda: settings(kafkalite, "broker", "1").get("log.index.interval.bytes"),
+        {
+            "value": "4097",
+            "source": "DYNAMIC_BROKER_CONFIG",
+            "read_only": False,
+            "sensitive": False,
+        },
+    )
+    kafkalite("configs", "delete", "broker", "1", "log.index.interval.bytes")
+    until(lambda: "log.index.interval.bytes" in settings(kafkalite, "broker", "1"), False)
+    everything = settings(kafkalite, "broker", "1", "--all")
+    assert everything["num.io.threads"]["value"]
+    assert everything["ssl.key.password"]["sensitive"] is True
+    shown = kafkalite("configs", "describe", "broker", "1", "--all").splitlines()
+    assert ["ssl.key.password", "(hidden)", "default"] in [line.split() for line in shown]
+
+
+def test_settings_of_a_group(kafkalite: CommandLine, topic: str) -> None:
+    assert settings(kafkalite, "group", topic) == {}
+    everything = settings(kafkalite, "group", topic, "--all")
+    assert everything["consumer.session.timeout.ms"]["value"] == "45000"
+    ended = kafkalite.ended("configs", "describe", "group", topic)
+    assert (ended.code, ended.output) == (0, "")
+    assert ended.errors == f"Nothing is set for group {topic}; --all shows what acts.\n"
+
+
+def test_what_is_not_there_is_told(kafkalite: CommandLine, topic: str) -> None:
+    assert "no such topic" in kafkalite.refusal("configs", "describe", "topic", topic)
+    assert "no such topic" in kafkalite.refusal("configs", "set", "topic", topic, "flush.ms=1")
+    line = kafkalite.refusal("configs", "describe", "broker", "99")
+    assert "there is no broker 99; there is 1" in line
+    assert "there is no broker x" in kafkalite.refusal("configs", "set", "broker", "x", "a=1")
+
+
+def test_bad_settings_are_told_in_kafkas_words(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic)
+    for wrong in ("no.such=1", "retention.ms=soon"):
+        assert "INVALID_CONFIG" in kafkalite.refusal("configs", "set", "topic", topic, wrong)
+    assert "expected KEY=VALUE" in kafkalite.refusal(
+        "configs", "set", "topic", topic, "retention.ms", code=2
+    )

@@ -1,0 +1,206 @@
+"""`kafkalite groups`, on kafkalite and on the real Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from kafka import KafkaConsumer
+
+from compat_tests.cli.command_line import CommandLine, until
+
+Row = dict[str, object]
+
+
+@pytest.fixture
+def group(kafkalite: CommandLine, topic: str) -> str:
+    """Has read 2 and 4 of the 10 records in each of two partitions; is named as its topic."""
+    kafkalite("topics", "create", f"{topic}:2")
+    lines = "".join(
+        f'{{"value": "v", "partition": {n % 2},'
+        f' "timestamp": {1_700_000_000_000 + 1000 * (n // 2)}}}\n'
+        for n in range(20)
+    )
+    kafkalite("produce", topic, "--format", "json", typed=lines.encode())
+    kafkalite("groups", "reset", topic, "--topic", f"{topic}:0", "--to", "2", "--execute")
+    kafkalite("groups", "reset", topic, "--topic", f"{topic}:1", "--to", "4", "--execute")
+    return topic
+
+
+def committed(kafkalite: CommandLine, group: str) -> list[object]:
+    (document,) = kafkalite.json("groups", "describe", group)
+    return [offset["committed_offset"] for offset in document["offsets"]]
+
+
+@contextmanager
+def member(bootstrap: str, group: str) -> Iterator[None]:
+    """Somebody is in the group."""
+    consumer = KafkaConsumer(
+        group,
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        client_id="reader",
+        enable_auto_commit=False,
+    )
+    try:
+        while not consumer.assignment():
+            consumer.poll(timeout_ms=100)
+        yield
+    finally:
+        consumer.close()
+
+
+def test_groups_are_listed_with_their_lag(kafkalite: CommandLine, group: str) -> None:
+    rows = {row["group"]: row for row in kafkalite.json("groups", "list")}
+    assert rows[group] == {
+        "group": group,
+        "state": "Empty",
+        "type": "classic",
+        "member_count": 0,
+        "lag": 14,
+    }
+    lines = [line.split() for line in kafkalite("groups", "list").splitlines()]
+    assert lines[0] == ["GROUP", "STATE", "TYPE", "MEMBERS", "LAG"]
+    assert [group, "Empty", "classic", "0", "14"] in lines
+
+
+def test_a_group_with_a_member_is_described(
+    kafkalite: CommandLine, group: str, bootstrap: str
+) -> None:
+    with member(bootstrap, group):
+        (document,) = kafkalite.json("groups", "describe", group)
+        table = kafkalite("groups", "describe", group)
+    (reader,) = document.pop("members")
+    assert reader["client_id"] == "reader"
+    assert reader["host"] == "127.0.0.1"
+    assert reader["partitions"] == [{"topic": group, "partition": n} for n in (0, 1)]
+    assert document == {
+        "group": group,
+        "state": "Stable",
+        "type": "classic",
+        "protocol": "range",
+        "lag": 14,
+        "offsets": [
+            {
+                "topic": group,
+                "partition": number,
+                "committed_offset": offset,
+                "end_offset": 10,
+                "lag": 10 - offset,
+                "member_id": reader["member_id"],
+            }
+            for number, offset in ((0, 2), (1, 4))
+        ],
+    }
+    head, empty, columns, first, second = table.splitlines()
+    assert (head, empty) == (f"{group}  Stable, 1 member, assigned by range, lag 14", "")
+    assert columns.split() == ["TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "CLIENT", "HOST"]
+    assert first.split() == [group, "0", "2", "10", "8", "reader", "127.0.0.1"]
+    assert second.split() == [group, "1", "4", "10", "6", "reader", "127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        (("--to", "earliest"), [0, 0]),
+        (("--to", "latest"), [10, 10]),
+        (("--to", "7"), [7, 7]),
+        (("--to", "99"), [10, 10]),
+        (("--to", "@1700000005000"), [5, 5]),
+        (("--to", "2023-11-14T22:13:26.500Z"), [7, 7]),
+        (("--to", "1s"), [10, 10]),
+        (("--shift", "3"), [5, 7]),
+        (("--shift", "-3"), [0, 1]),
+        (("--shift=7",), [9, 10]),
+    ],
+    ids=repr,
+)
+def test_a_group_is_moved_when_it_is_said_twice(
+    kafkalite: CommandLine, group: str, options: tuple[str, ...], offsets: list[int]
+) -> None:
+    planned = kafkalite.json("groups", "reset", group, *options)
+    assert [(row["committed_offset"], row["new_offset"]) for row in planned] == list(
+        zip([2, 4], offsets, strict=True)
+    )
+    assert {row["reset"] for row in planned} == {False}
+    assert committed(kafkalite, group) == [2, 4]
+    done = kafkalite.json("groups", "reset", group, *options, "--execute")
+    assert {row["reset"] for row in done} == {True}
+    assert committed(kafkalite, group) == offsets
+
+
+def test_a_plan_is_a_table(kafkalite: CommandLine, group: str) -> None:
+    columns, first, second, last = kafkalite("groups", "reset", group, "--to", "5").splitlines()
+    assert columns.split() == ["TOPIC", "PARTITION", "COMMITTED", "NEW"]
+    assert first.split() == [group, "0", "2", "5"]
+    assert second.split() == [group, "1", "4", "5"]
+    assert last == "Nothing is changed yet; --execute does it."
+
+
+def test_only_some_partitions_are_moved(kafkalite: CommandLine, group: str) -> None:
+    kafkalite("groups", "reset", group, "--topic", f"{group}:1", "--to", "latest", "--execute")
+    assert committed(kafkalite, group) == [2, 10]
+
+
+def test_a_group_that_is_used_is_not_moved_or_deleted(
+    kafkalite: CommandLine, group: str, bootstrap: str
+) -> None:
+    with member(bootstrap, group):
+        ended = kafkalite.ended("groups", "reset", group, "--to", "latest", "--execute", "--json")
+        assert ended.code == 1
+        assert [row["reset"] for row in ended.document] == [False, False]
+        (line,) = ended.errors.splitlines()
+        assert line == (
+            f"kafkalite: {group}: the group has members (UNKNOWN_MEMBER_ID); "
+            "stop its consumers first"
+        )
+        assert "NON_EMPTY_GROUP" in kafkalite.refusal("groups", "delete", group)
+    assert committed(kafkalite, group) == [2, 4]
+
+
+def test_groups_are_deleted(kafkalite: CommandLine, group: str) -> None:
+    ended = kafkalite.ended("groups", "delete", group, f"{group}-none", "--json")
+    assert ended.code == 1
+    assert ended.document == [
+        {"group": group, "deleted": True, "error": None},
+        {
+            "group": f"{group}-none",
+            "deleted": False,
+            "error": {"code": "GROUP_ID_NOT_FOUND", "message": None},
+        },
+    ]
+    until(lambda: group in {row["group"] for row in kafkalite.json("groups", "list")}, False)
+
+
+def test_a_topic_that_is_gone_is_no_obstacle(kafkalite: CommandLine, group: str) -> None:
+    """Kafka forgets the offsets of a deleted topic, kafkalite too; whoever asks in between sees a
+    lag that nobody knows."""
+    kafkalite("topics", "delete", group)
+    ended = kafkalite.ended("groups", "list", "--json")
+    assert ended.code == 0, ended
+
+
+def test_mistakes_are_told(kafkalite: CommandLine, group: str) -> None:
+    none = f"{group}-none"
+    line = kafkalite.refusal("groups", "describe", none)
+    assert line == (
+        f"kafkalite: there is no group {none}; `kafkalite groups list` lists those there are"
+    )
+    assert "say --topic" in kafkalite.refusal("groups", "reset", none, "--to", "latest")
+    assert "no such topic" in kafkalite.refusal(
+        "groups", "reset", group, "--to", "latest", "--topic", none
+    )
+    assert "no partition 2" in kafkalite.refusal(
+        "groups", "reset", group, "--to", "latest", "--topic", f"{group}:2"
+    )
+    assert "cannot be shifted" in kafkalite.refusal(
+        "groups", "reset", none, "--shift", "1", "--topic", group
+    )
+    for options, says in (
+        ((), "either --to WHERE or --shift NUMBER"),
+        (("--to", "latest", "--shift", "1"), "either --to WHERE or --shift NUMBER"),
+        (("--to", "soon"), "expected earliest, latest"),
+        (("--to", "latest", "--topic", "a:x"), "NAME:PARTITIONS, like orders:0,2"),
+    ):
+        assert says in kafkalite.refusal("groups", "reset", group, *options, code=2)

@@ -1,0 +1,39 @@
+"""Kafka's jars, of several versions: Maven brings them into its own repository, once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+HERE = Path(__file__).parent
+Module = Literal["tools", "clients-4.4", "clients-3.9", "clients-2.8"]
+
+
+@cache
+def class_path(module: Module) -> str:
+    """Of a module of `pom.xml`, with all that it needs."""
+    written = HERE / module / "target" / "classpath.txt"
+    if not _is_good(written):
+        _ask_maven()
+    return written.read_text()
+
+
+def _is_good(written: Path) -> bool:
+    poms = (HERE / "pom.xml", written.parent.parent / "pom.xml")
+    if not written.exists() or written.stat().st_mtime < max(p.stat().st_mtime for p in poms):
+        return False
+    return all(Path(jar).exists() for jar in written.read_text().split(os.pathsep))
+
+
+def _ask_maven() -> None:
+    """All modules at once, since most of the time goes into Maven's start."""
+    done = subprocess.run(
+        ["mvn", "-q", "-B", "-f", HERE / "pom.xml", "dependency:build-classpath"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]

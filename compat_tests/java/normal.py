@@ -1,0 +1,43 @@
+"""What tools print, without what no two runs have in common."""
+
+from __future__ import annotations
+
+import re
+
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+MOMENT = r"[-\d]+ [:\d]+"
+DECIMAL = r"\d+\.\d+"
+RULES = tuple(
+    (re.compile(pattern, re.MULTILINE), replacement)
+    for pattern, replacement in (
+        (r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", ""),  # a line of a log.
+        (r"^\s+(at .*|\.\.\. \d+ more)\n", ""),  # of a stack trace.
+        (UUID, "UUID"),
+        (r"(TopicId: |Cluster ID: )\S+", r"\1ID"),
+        (r'("topicId":)"[^"]*"', r'\1"ID"'),
+        (r"(CreateTime:|LogAppendTime:)\d+", r"\1TIME"),
+        (r'("(?:timestamp|\w+Timestamp)":)\d+', r"\1TIME"),
+        (r'("avg_throughput":)[\d.]+', r"\1N"),
+        (r'("logDir":)"[^"]*"', r'\1"FOLDER"'),
+        (r"(Epoch: )\d+$", r"\1N"),  # of features: the offset of their last change.
+        (rf"{DECIMAL} (records/sec|MB/sec|ms)", r"N \1"),
+        # Start, end, MB and records and the speed of each, time of a rebalance and of fetching.
+        (
+            rf"^{MOMENT}, {MOMENT}, ({DECIMAL}), {DECIMAL}, (\d+), {DECIMAL}, \d+, \d+, .*",
+            r"TIME, TIME, \1, N, \2, N ...",
+        ),
+        # Objects of JSON, printed one behind the other.
+        (r"\}\{", "}\n{"),
+        (r"\b\d+ ms (50th|95th|99th|99.9th)", r"N ms \1"),
+        # Columns are as wide as the addresses and ids in them.
+        (r" +", " "),
+        (r" $", ""),
+    )
+)
+
+
+def normal(text: str) -> str:
+    """The text with words in place of times, ids and speeds."""
+    for pattern, replacement in RULES:
+        text = pattern.sub(replacement, text)
+    return text

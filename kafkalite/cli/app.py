@@ -1,0 +1,58 @@
+"""The command line as a whole: the commands, and how they are read.
+
+A command is a function: its parameters are its options, its docstring is its help. Each is imported
+when it is used. It returns when all went well, and else raises `CommandError` or `WrongUseError`.
+"""
+
+from __future__ import annotations
+
+from cyclopts import App, CycloptsError, Parameter
+
+from kafkalite import __version__
+from kafkalite.cli.configs import configs
+from kafkalite.cli.consume import consume
+from kafkalite.cli.groups import groups
+from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
+from kafkalite.cli.produce import produce
+from kafkalite.cli.run import run as run_command
+from kafkalite.cli.serve import serve
+from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.shell_completion import completion
+from kafkalite.cli.topics import topics
+
+
+def new_app() -> App:
+    """All commands."""
+    app = App(
+        name="kafkalite",
+        help="A server that speaks Kafka's protocol, and tools that look into any Kafka.",
+        version=__version__,
+        group_parameters=OPTIONS,
+        default_parameter=Parameter(negative=(), show_default=_shown),
+    )
+    app.command(serve, group=BROKER, sort_key=1)
+    app.command(run_command, group=BROKER, sort_key=2)
+    app.command(topics)
+    app.command(produce, group=CLUSTER, sort_key=2)
+    app.command(consume, group=CLUSTER, sort_key=3)
+    app.command(groups)
+    app.command(configs)
+    app.command(completion, group=OPTIONS)
+    app["--help"].group = app["--version"].group = OPTIONS
+    return app
+
+
+def run(arguments: list[str]) -> int:
+    """Read the words and do what they say; the exit code."""
+    try:
+        code = new_app()(
+            arguments, exit_on_error=False, print_error=False, result_action="return_value"
+        )
+    except CycloptsError as error:
+        raise WrongUseError(" ".join(str(error).split())) from error
+    return code or 0
+
+
+def _shown(default: object) -> str | None:
+    """Defaults that say something; None: do not show it."""
+    return str(default) if default and default != () else None

@@ -1,0 +1,150 @@
+"""`kafkalite configs`: the settings of topics, brokers and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cyclopts import App
+
+from kafkalite.cli.assignments import parse_assignments
+from kafkalite.cli.config_changes import ConfigKind, change_configs, configs_of
+from kafkalite.cli.connection import Connection
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.log_ranges import find_topics
+from kafkalite.cli.output import Column, Output, Result, Row
+from kafkalite.cli.panels import CLUSTER, OPTIONS
+
+if TYPE_CHECKING:
+    from kafka.admin import KafkaAdminClient
+
+configs = App(
+    name="configs",
+    help="Describe, set and delete settings of topics, brokers, groups.",
+    group=CLUSTER,
+    group_parameters=OPTIONS,
+    sort_key=5,
+)
+
+_DESCRIBED = (
+    Column("SETTING", "name", style="bold"),
+    Column("VALUE", "value"),
+    Column("FROM", "from", style="dim"),
+)
+_SOURCES = {
+    "DYNAMIC_TOPIC_CONFIG": "topic",
+    "DYNAMIC_GROUP_CONFIG": "group",
+    "DYNAMIC_BROKER_CONFIG": "broker",
+    "DYNAMIC_DEFAULT_BROKER_CONFIG": "all brokers",
+    "STATIC_BROKER_CONFIG": "broker's file",
+    "DEFAULT_CONFIG": "default",
+}
+"""Kafka's words, which JSON has, and those for people."""
+
+
+@configs.command
+def describe(
+    kind: ConfigKind,
+    name: str,
+    /,
+    *,
+    all: bool = False,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Show settings: those that somebody set while the cluster ran, or all that act.
+
+    Args:
+        kind: of what
+        name: a topic, a broker's id, or a group
+        all: those of files and defaults too
+    """
+    with connection.admin() as admin:
+        _find(admin, kind, name)
+        (found,) = configs_of(admin, kind, [name], all_of_them=all)
+    rows: list[Row] = [
+        {
+            "name": key,
+            "value": answer["value"],
+            "source": answer["config_source"],
+            "read_only": answer["read_only"],
+            "sensitive": answer["is_sensitive"],
+        }
+        for key, answer in sorted(found.items())
+    ]
+    if not output.json:
+        rows = [_for_people(row) for row in rows]
+    output.rows(_DESCRIBED, rows, none=f"Nothing is set for {kind} {name}; --all shows what acts.")
+
+
+def _for_people(row: Row) -> Row:
+    source = str(row["source"])
+    value = "(hidden)" if row["sensitive"] else row["value"]
+    return {**row, "value": value, "from": _SOURCES.get(source, source)}
+
+
+@configs.command
+def set(
+    kind: ConfigKind,
+    name: str,
+    assignments: list[str],
+    /,
+    *,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Change settings, all at once or none.
+
+    Args:
+        kind: of what
+        name: a topic, a broker's id, or a group
+        assignments: KEY=VALUE
+    """
+    _change(kind, name, parse_assignments(assignments), (), connection, output)
+
+
+@configs.command
+def delete(
+    kind: ConfigKind,
+    name: str,
+    keys: list[str],
+    /,
+    *,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Let settings have their defaults again.
+
+    Args:
+        kind: of what
+        name: a topic, a broker's id, or a group
+        keys: by Kafka's names
+    """
+    _change(kind, name, {}, keys, connection, output)
+
+
+def _change(
+    kind: ConfigKind,
+    name: str,
+    to_set: dict[str, str],
+    to_delete: Sequence[str],
+    connection: Connection,
+    output: Output,
+) -> None:
+    with connection.admin() as admin:
+        _find(admin, kind, name)
+        refusal = change_configs(admin, kind, name, to_set=to_set, to_delete=to_delete)
+    row = {"kind": kind, "name": name, "changed": refusal is None}
+    done = [f"{key}={value}" for key, value in to_set.items()] or list(to_delete)
+    line = f"{'set' if to_set else 'deleted'} {', '.join(done)} for {kind} {name}"
+    output.results([Result(name, row, line, refusal)])
+
+
+def _find(admin: KafkaAdminClient, kind: ConfigKind, name: str) -> None:
+    """`CommandError` when there is none: brokers then answer in different ways, or not at all."""
+    if kind == "topic":
+        find_topics(admin, [name])
+    elif kind == "broker":
+        ids = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
+        if name not in ids:
+            raise CommandError(f"there is no broker {name}; there is {', '.join(sorted(ids))}")

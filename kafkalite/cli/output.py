@@ -1,0 +1,144 @@
+"""What a command answers: a table for people, or JSON for machines, of the same rows.
+
+The names of JSON's fields are stable; README.md lists them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cyclopts import Parameter
+
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.printable import printable
+from kafkalite.cli.refusals import Refusal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE = 1 << 16
+
+Row = Mapping[str, object]
+"""By the name of its field in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    heading: str
+    field: str
+    is_number: bool = False
+    style: str = ""
+    """Of rich."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """How to answer."""
+
+    json: bool = False
+    """print JSON, for machines"""
+
+    def rows(self, columns: Sequence[Column], rows: Sequence[Row], *, none: str) -> None:
+        """A table, or an array of all that the rows have. `none` says to people that there are
+        none."""
+        if self.json:
+            print_json(rows)
+        elif rows:
+            print_table(columns, rows)
+        else:
+            print(none, file=sys.stderr)
+
+    def results(self, results: Sequence[Result]) -> None:
+        """What came of each thing: a line, or an object of an array. `CommandError` when something
+        was refused."""
+        if self.json:
+            print_json([result.document() for result in results])
+        else:
+            for result in results:
+                if result.refusal is None:
+                    print(printable(result.line))
+        refused = [f"{each.name}: {each.refusal}" for each in results if each.refusal is not None]
+        if refused:
+            raise CommandError(*map(printable, refused))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one thing that was to be done."""
+
+    name: str
+    row: Row
+    line: str
+    """For people, when it was done."""
+    refusal: Refusal | None = None
+
+    def document(self) -> Row:
+        """In JSON: `error` is null when it was done."""
+        error = None if self.refusal is None else self.refusal.document()
+        return {**self.row, "error": error}
+
+
+def print_json(document: object) -> None:
+    """One document, on one line."""
+    print(json.dumps(document, ensure_ascii=False))
+
+
+def console() -> Console:
+    """Standard output. Without a terminal, or with NO_COLOR, nothing but text; without a terminal
+    lines are as long as they are."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _WIDE
+    return Console(width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_heading(name: str, about: str) -> None:
+    """Above a table."""
+    from rich.text import Text
+
+    console().print(Text.assemble((printable(name), "bold"), "  ", (printable(about), "dim")))
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as `1 partition`, `3 partitions`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
+    """Aligned, without lines around anything."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify="right" if column.is_number else "left",
+            style=column.style,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(cell(row.get(column.field))) for column in columns))
+    screen = console()
+    with screen.capture() as drawn:
+        screen.print(table)
+    for line in drawn.get().splitlines():
+        print(line.rstrip())
+
+
+def cell(value: object) -> str:
+    """For people; what is not known or not there is a dash."""
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ",".join(map(cell, value)) or "-"
+    return printable(str(value))

@@ -1,0 +1,9 @@
+"""The panels of the help."""
+
+from __future__ import annotations
+
+from cyclopts import Group
+
+BROKER = Group("A broker", sort_key=1)
+CLUSTER = Group("Any Kafka cluster", sort_key=2)
+OPTIONS = Group("Options", sort_key=3)

@@ -1,0 +1,90 @@
+"""Places in a log as the command line names them: `earliest`, `latest`, an offset, or a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kafkalite.cli.settings import WrongUseError
+
+if TYPE_CHECKING:
+    from kafka import TopicPartition
+    from kafka.admin import KafkaAdminClient
+
+    from kafkalite.cli.log_ranges import LogRange
+
+_WAYS = "earliest, latest, an offset, or a time: 2026-11-29T18:30, 10m (ago), @MILLISECONDS"
+_AGO = re.compile(r"(?P<number>\d+)(?P<unit>[smhd])", re.ASCII)
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Edge(Enum):
+    """An end of a log."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class AtOffset:
+    """That very record."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """The first record of this time, in milliseconds since 1970, or of a later one."""
+
+    timestamp_ms: int
+
+
+Position = Edge | AtOffset | AtTime
+
+
+def parse_position(text: str, option: str) -> Position:
+    """`WrongUseError`, which names the option, for what cannot be meant. A time without a zone is
+    local time."""
+    if text in {edge.value for edge in Edge}:
+        return Edge(text)
+    if text.isascii() and text.isdecimal():
+        return AtOffset(int(text))
+    if text.startswith("@") and text[1:].isascii() and text[1:].isdecimal():
+        return AtTime(int(text[1:]))
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        from kafkalite.ports.clock import RealClock
+
+        return AtTime(RealClock().now_ms() - int(ago["number"]) * _UNITS_MS[ago["unit"]])
+    try:
+        return AtTime(int(datetime.fromisoformat(text).timestamp() * 1000))
+    except (ValueError, OverflowError, OSError) as error:
+        raise WrongUseError(f"{option} {text}: expected {_WAYS}") from error
+
+
+def resolve(
+    admin: KafkaAdminClient, position: Position, ranges: Mapping[TopicPartition, LogRange]
+) -> dict[TopicPartition, int]:
+    """The offset in each partition, within its range. After the last record of a time there is the
+    end."""
+    if isinstance(position, AtTime):
+        asked = admin.list_partition_offsets(dict.fromkeys(ranges, position.timestamp_ms))
+        return {
+            each: asked[each].offset if asked[each].offset >= 0 else ranges[each].end_offset
+            for each in ranges
+        }
+    return {each: _within(position, log) for each, log in ranges.items()}
+
+
+def _within(position: Edge | AtOffset, log: LogRange) -> int:
+    match position:
+        case Edge.EARLIEST:
+            return log.start_offset
+        case Edge.LATEST:
+            return log.end_offset
+        case AtOffset(offset):
+            return min(max(offset, log.start_offset), log.end_offset)

@@ -1,0 +1,65 @@
+"""How `serve` tells that it is ready: a line on standard output, and a file for those that wait."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafkalite.cli.errors import CommandError
+from kafkalite.ports.process import age_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A broker that serves."""
+
+    bootstrap: str
+    """Where to dial from this machine, `HOST:PORT`."""
+    data: str | None
+    """The log folder; None: memory."""
+
+    def line(self) -> str:
+        """For people."""
+        where = "memory" if self.data is None else self.data
+        return f"kafkalite ready on {self.bootstrap}, data in {where}, started in {age_ms()} ms"
+
+    def json(self) -> str:
+        """For machines: an object, without a newline."""
+        import json
+
+        return json.dumps(
+            {"bootstrap": self.bootstrap, "data": self.data, "started_in_ms": age_ms()}
+        )
+
+
+class ReadyFile:
+    """The file of `--ready-file`. It is there while the broker serves: one that an earlier broker
+    left is removed first."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.remove()
+
+    def write(self, ready: Ready) -> None:
+        """The address and a newline. Whoever sees the file sees all of it."""
+        beside = f"{self._path}.{os.getpid()}"
+        try:
+            with open(beside, "w", encoding="utf-8") as file:
+                file.write(f"{ready.bootstrap}\n")
+            os.replace(beside, self._path)
+        except OSError as error:
+            raise self._refusal(error) from error
+
+    def remove(self) -> None:
+        """Nothing happens when it is not there."""
+        try:
+            with suppress(FileNotFoundError):
+                os.remove(self._path)
+        except OSError as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: OSError) -> CommandError:
+        return CommandError(
+            f"cannot use {self._path} ({error.strerror}); choose another file with --ready-file"
+        )

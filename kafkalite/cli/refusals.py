@@ -1,0 +1,64 @@
+"""What a broker refused, in one line that says what to do, if there is something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafkalite.errors import ErrorCode
+
+_WORDS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
+    ErrorCode.GROUP_ID_NOT_FOUND: "there is no such group",
+    ErrorCode.NON_EMPTY_GROUP: "the group has members",
+    ErrorCode.UNKNOWN_MEMBER_ID: "the group has members",
+    ErrorCode.MESSAGE_TOO_LARGE: "the record is larger than its topic takes",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not allowed",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "not allowed",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "not allowed",
+    ErrorCode.UNSUPPORTED_VERSION: "this broker cannot do that",
+}
+"""For those of which brokers say no more than the code."""
+_REMEDIES = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "`kafkalite topics list` lists those there are",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists passes over it",
+    ErrorCode.GROUP_ID_NOT_FOUND: "`kafkalite groups list` lists those there are",
+    ErrorCode.NON_EMPTY_GROUP: "stop its consumers first",
+    ErrorCode.UNKNOWN_MEMBER_ID: "stop its consumers first",
+    ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error of Kafka's, with what the broker said of it."""
+
+    code: int
+    message: str | None = None
+    """None or empty: it said nothing."""
+
+    @property
+    def name(self) -> str:
+        """Of the code, as Kafka calls it."""
+        known = self._known
+        return f"error {self.code}" if known is None else known.name
+
+    def document(self) -> dict[str, object]:
+        """In JSON."""
+        return {"code": self.name, "message": self.message or None}
+
+    def __str__(self) -> str:
+        said = " ".join((self.message or "").split()).removesuffix(".")
+        words, remedy = said, None
+        if self._known is not None:
+            words = said or _WORDS.get(self._known, "")
+            remedy = _REMEDIES.get(self._known)
+        told = f"{words} ({self.name})" if words else self.name
+        return f"{told}; {remedy}" if remedy else told
+
+    @property
+    def _known(self) -> ErrorCode | None:
+        """None: of a Kafka that is newer than this."""
+        try:
+            return ErrorCode(self.code)
+        except ValueError:
+            return None

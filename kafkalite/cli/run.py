@@ -1,0 +1,100 @@
+"""`kafkalite run`: a broker for the length of a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from kafkalite.cli.assignments import parse_assignments
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.topic_wish import parse_topics
+
+_VARIABLES = ("KAFKA_BOOTSTRAP_SERVERS", "SPRING_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS")
+"""Quarkus, Micronaut and kafkalite's own commands read the first, Spring Boot the second, many
+programs in Go and Node the third."""
+_FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH")
+_FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH")
+"""A terminal sends these to the command as well."""
+_NOT_FOUND = 127
+_NOT_EXECUTABLE = 126
+_SIGNALLED = 128
+
+
+def run(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True, metavar="CMD...")],
+    topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
+    partitions: int | None = None,
+    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
+    port: int = 0,
+    env: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
+) -> int:
+    """Start a broker in memory, run a command against it, stop the broker.
+
+    The command finds the address in KAFKA_BOOTSTRAP_SERVERS (and in SPRING_KAFKA_BOOTSTRAP_SERVERS
+    and KAFKA_BROKERS). Its exit code is that of `run`; 128 and the signal's number when a signal
+    ended it.
+
+    Args:
+        command: what to run, after --
+        topic: a topic to have; may be repeated
+        partitions: of each topic for which nobody says it [default: 1]
+        set: a broker setting by Kafka's name; may be repeated
+        port: where the broker listens; 0 takes a free port
+        env: one more variable to put the address in; may be repeated
+    """
+    if not command:
+        raise WrongUseError("there is no command; say `kafkalite run -- CMD`")
+    from kafkalite.testing import Broker, BrokerError
+
+    settings = parse_assignments(set)
+    if partitions is not None:
+        settings["num.partitions"] = str(partitions)
+    try:
+        broker = Broker(topics=parse_topics(topic), settings=settings, port=port)
+        with broker:
+            return _ended(command, dict.fromkeys((*_VARIABLES, *env), broker.bootstrap))
+    except ValueError as error:
+        raise WrongUseError(str(error)) from error
+    except BrokerError as error:
+        raise CommandError(str(error)) from error
+
+
+def _ended(command: tuple[str, ...], variables: Mapping[str, str]) -> int:
+    """The exit code, for a shell."""
+    try:
+        process = subprocess.Popen(command, env={**os.environ, **variables})  # noqa: S603  # Asked to.
+    except OSError as error:
+        print(f"kafkalite: cannot run {command[0]} ({error.strerror})", file=sys.stderr)
+        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+    _forward_signals(process)
+    code = process.wait()
+    return code if code >= 0 else _SIGNALLED - code
+
+
+def _forward_signals(process: subprocess.Popen[bytes]) -> None:
+    """What is sent to this process is meant for the command."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        name = signal.Signals(number).name
+        if not (name in _FROM_TERMINAL and _is_in_foreground()):
+            process.send_signal(number)
+
+    for name in _FORWARDED:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), forward)
+
+
+def _is_in_foreground() -> bool:
+    """Whether this process and the command have a terminal's attention."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):
+        return False

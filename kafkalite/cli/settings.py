@@ -1,0 +1,140 @@
+"""Where the settings of `serve` come from, put together: files, the environment, the command line.
+
+What is named later is stronger: Kafka's defaults, `--config` files in their order, the environment,
+`--set` and `--port`. That is the order of the images whose environment this takes: there too a
+variable is stronger than a mounted file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kafkalite.config.environment import Given
+
+_LISTENERS = "listeners"
+_VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
+"""Without one of these the environment sets nothing: CLUSTER_ID alone need not be Kafka's."""
+
+
+class WrongUseError(Exception):
+    """One line for a person: which setting is wrong, and what is allowed. The exit code is 2."""
+
+
+class Settings(NamedTuple):
+    """What was set, and what there is to say about it."""
+
+    values: dict[str, str]
+    """By Kafka's key, as text that its key takes. `log.dirs` is in it only if somebody set it (or
+    `log.dir`); `listeners` likewise."""
+    notes: tuple[str, ...]
+    """Lines for stderr, each beginning with `info: ` or `warning: `."""
+
+
+def gather(
+    *,
+    files: Sequence[str],
+    assignments: Sequence[str],
+    environment: Mapping[str, str],
+    port: int | None = None,
+    resolves: Callable[[str], bool] | None = None,
+) -> Settings:
+    """All sources together.
+
+    `files` are paths of `--config`, `assignments` texts of `--set` (`KEY=VALUE`). With a `port`
+    the broker listens there on this machine's own addresses, whatever files and environment say of
+    listeners. `WrongUseError` for a file that cannot be read, and for a value that its key does
+    not take. `resolves` tells whether this machine knows a host; None: ask it.
+    """
+    given: dict[str, Given] = {}
+    for path in files:
+        given.update(_read_file(path))
+    if files or any(name.startswith(_VARIABLES_BEGIN) for name in environment):
+        _add_environment(given, environment)
+    notes = [] if port is None else _set_port(given, port)
+    for text in assignments:
+        _assign(given, text, port=port)
+    if given:
+        notes += _reviewed(given)
+    values = {name: each.value for name, each in given.items()}
+    _set_data_folder(given, values)
+    if _LISTENERS in values and port is None:
+        from kafkalite.cli.listening import adapt_listeners, host_resolves
+
+        notes += adapt_listeners(values, resolves or host_resolves)
+    return Settings(values, tuple(notes))
+
+
+def _read_file(path: str) -> dict[str, Given]:
+    from kafkalite.config.environment import Given
+    from kafkalite.config.properties import PropertiesError, parse_properties
+
+    try:
+        with open(path, "rb") as file:
+            properties = parse_properties(file.read())
+    except OSError as error:
+        raise WrongUseError(f"--config {path}: {error.strerror or error}") from error
+    except PropertiesError as error:
+        raise WrongUseError(f"--config {path}: {error}") from error
+    return {name: Given(value, path) for name, value in properties.items()}
+
+
+def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> None:
+    from kafkalite.config.environment import read_environment
+
+    settings, listeners, cluster_id = read_environment(environment)
+    given.update(settings)
+    if listeners is not None:
+        given.setdefault(_LISTENERS, listeners)
+    if cluster_id is not None and given:
+        given["kafkalite.cluster.id"] = cluster_id
+
+
+def _set_port(given: dict[str, Given], port: int) -> list[str]:
+    """Have nothing that was given so far say where to listen; what there is to tell of it."""
+    from kafkalite.cli.listening import ABOUT_LISTENERS
+    from kafkalite.config.environment import Given
+
+    left_out = [name for name in ABOUT_LISTENERS if name in given]
+    origins = dict.fromkeys(given.pop(name).origin for name in left_out)
+    given[_LISTENERS] = Given(f"PLAINTEXT://localhost:{port}", "--port")
+    if not left_out:
+        return []
+    return [f"info: --port {port} is stronger than {', '.join(origins)}"]
+
+
+def _assign(given: dict[str, Given], text: str, *, port: int | None) -> None:
+    from kafkalite.config.environment import Given
+
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name:
+        raise WrongUseError(f"--set {text}: expected KEY=VALUE, such as num.partitions=3")
+    if name == _LISTENERS and port is not None:
+        raise WrongUseError(f"--port and --set {text} say the same thing; use one of them")
+    given[name] = Given(value, "--set")
+
+
+def _reviewed(given: Mapping[str, Given]) -> list[str]:
+    from kafkalite.config.review import review
+    from kafkalite.errors import KafkaError
+
+    try:
+        return review(given)
+    except KafkaError as error:
+        raise WrongUseError(error.message) from error
+
+
+def _set_data_folder(given: Mapping[str, Given], values: dict[str, str]) -> None:
+    """`log.dirs`, from whichever name says it."""
+    for name in ("log.dirs", "log.dir"):
+        if name in given:
+            folders = list(dict.fromkeys(part.strip() for part in given[name].value.split(",")))
+            if len(folders) > 1:
+                raise WrongUseError(
+                    f"{name}={given[name].value.strip()} ({given[name].origin}): allowed is one "
+                    "folder; data over several cannot be read yet"
+                )
+            values["log.dirs"] = folders[0]
+            return

@@ -1,0 +1,52 @@
+"""Why a broker does not start, as one line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kafkalite.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from kafkalite.config.views import BrokerConfig
+
+
+@contextmanager
+def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
+    """Around a start: turns what a person can mend into `CommandError`. `data` is the folder."""
+    from kafkalite.errors import CorruptRecordError, InvariantError
+    from kafkalite.log.meta_properties import LogDirectoryError
+
+    try:
+        yield
+    except LogDirectoryError as error:
+        raise CommandError(f"{error}; choose another folder with --data") from error
+    except (CorruptRecordError, InvariantError) as error:
+        raise CommandError(
+            f"the metadata log in {data} is damaged ({error}); move the folder away, or "
+            "choose another with --data"
+        ) from error
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise CommandError(
+                f"{_ports(config)} in use; stop what listens there, or choose another with "
+                "--port (0 takes a free one)"
+            ) from error
+        if error.filename is None:  # Of a socket; those of files name them.
+            raise CommandError(
+                f"{error.strerror or error}; choose another address with --port or "
+                "--set listeners=..."
+            ) from error
+        raise CommandError(
+            f"cannot use {data} ({error.strerror}); choose another folder with --data"
+        ) from error
+
+
+def _ports(config: BrokerConfig) -> str:
+    """What one of cannot be had, as the start of a sentence."""
+    from kafkalite.config.listeners import parse_listeners
+
+    ports = [str(listener.bound.port) for listener in parse_listeners(config)]
+    return f"port {ports[0]} is" if len(ports) == 1 else f"one of the ports {', '.join(ports)} is"

@@ -1,0 +1,291 @@
+"""`kafkalite topics`: list, describe, create, alter and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+from cyclopts import App, Parameter
+
+from kafkalite.cli.assignments import parse_assignments
+from kafkalite.cli.completion import TopicName, TopicNames
+from kafkalite.cli.config_changes import change_configs, configs_of
+from kafkalite.cli.connection import Connection
+from kafkalite.cli.log_ranges import LogRange, Topic, find_topics, log_ranges, partitions_of
+from kafkalite.cli.output import (
+    Column,
+    Output,
+    Result,
+    Row,
+    counted,
+    print_heading,
+    print_json,
+    print_table,
+)
+from kafkalite.cli.panels import CLUSTER, OPTIONS
+from kafkalite.cli.printable import printable
+from kafkalite.cli.refusals import Refusal
+from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, parse_topics
+from kafkalite.errors import ErrorCode
+from kafkalite.types import Uuid, format_uuid
+
+if TYPE_CHECKING:
+    from kafka import TopicPartition
+
+topics = App(
+    name="topics",
+    help="List, describe, create, alter and delete topics.",
+    group=CLUSTER,
+    group_parameters=OPTIONS,
+    sort_key=1,
+)
+
+_LISTED = (
+    Column("TOPIC", "topic", style="bold"),
+    Column("PARTITIONS", "partitions", is_number=True),
+    Column("REPLICAS", "replication_factor", is_number=True),
+    Column("RECORDS", "records", is_number=True),
+)
+_PARTITIONS = (
+    Column("PARTITION", "partition", is_number=True),
+    Column("LEADER", "leader", is_number=True),
+    Column("REPLICAS", "replicas"),
+    Column("IN SYNC", "in_sync_replicas"),
+    Column("START", "start_offset", is_number=True),
+    Column("END", "end_offset", is_number=True),
+)
+
+
+@topics.command(name="list")
+def list_topics(
+    *, internal: bool = False, connection: Connection = Connection(), output: Output = Output()
+) -> None:
+    """List topics.
+
+    Args:
+        internal: Kafka's own too, such as __consumer_offsets
+    """
+    with connection.admin() as admin:
+        found = [each for each in admin.describe_topics() if internal or not each["is_internal"]]
+        ranges = log_ranges(admin, found)
+    rows = [_listed(topic, ranges) for topic in sorted(found, key=lambda topic: topic["name"])]
+    output.rows(
+        _LISTED, rows, none="There are no topics; `kafkalite topics create NAME` makes one."
+    )
+
+
+def _listed(topic: Topic, ranges: Mapping[TopicPartition, LogRange]) -> Row:
+    partitions = partitions_of(topic)
+    known = [ranges[each] for each in partitions if each in ranges]
+    return {
+        "topic": topic["name"],
+        "partitions": len(partitions),
+        "replication_factor": max(
+            (len(each["replica_nodes"]) for each in topic["partitions"]), default=0
+        ),
+        "internal": topic["is_internal"],
+        "records": sum(each.end_offset - each.start_offset for each in known),
+    }
+
+
+@topics.command
+def describe(
+    names: TopicNames,
+    /,
+    *,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Show topics: their partitions, offsets, and the settings that somebody changed.
+
+    Args:
+        names: which
+    """
+    with connection.admin() as admin:
+        found = find_topics(admin, names)
+        ranges = log_ranges(admin, found)
+        changed = configs_of(admin, "topic", [topic["name"] for topic in found], all_of_them=False)
+    documents = [
+        _described(topic, ranges, _own(configs))
+        for topic, configs in zip(found, changed, strict=True)
+    ]
+    if output.json:
+        print_json(documents)
+        return
+    for number, document in enumerate(documents):
+        _print_described(document, is_first=number == 0)
+
+
+def _described(
+    topic: Topic, ranges: Mapping[TopicPartition, LogRange], configs: Mapping[str, str]
+) -> dict[str, object]:
+    return {
+        "topic": topic["name"],
+        "id": format_uuid(Uuid(UUID(topic["topic_id"]).bytes)),
+        "internal": topic["is_internal"],
+        "configs": configs,
+        "partitions": _partitions(topic, ranges),
+    }
+
+
+def _own(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Those of the topic, without what its broker says."""
+    return {
+        key: each["value"]
+        for key, each in sorted(configs.items())
+        if each["config_source"] == "DYNAMIC_TOPIC_CONFIG"
+    }
+
+
+def _partitions(topic: Topic, ranges: Mapping[TopicPartition, LogRange]) -> list[Row]:
+    rows: list[Row] = []
+    answers = sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
+    for answer, partition in zip(answers, partitions_of(topic), strict=True):
+        known = ranges.get(partition)
+        rows.append(
+            {
+                "partition": partition.partition,
+                "leader": answer["leader_id"] if known else None,
+                "leader_epoch": answer["leader_epoch"],
+                "replicas": list(answer["replica_nodes"]),
+                "in_sync_replicas": list(answer["isr_nodes"]),
+                "offline_replicas": list(answer["offline_replicas"]),
+                "start_offset": known.start_offset if known else None,
+                "end_offset": known.end_offset if known else None,
+            }
+        )
+    return rows
+
+
+def _print_described(document: Mapping[str, Any], *, is_first: bool) -> None:
+    if not is_first:
+        print()
+    partitions = document["partitions"]
+    print_heading(
+        document["topic"], f"{counted(len(partitions), 'partition')}, id {document['id']}"
+    )
+    for key, value in document["configs"].items():
+        print(f"  {key}={printable(value)}")
+    print()
+    print_table(_PARTITIONS, partitions)
+
+
+@topics.command
+def create(
+    names: Annotated[list[str], Parameter(metavar="NAME[:PARTITIONS]")],
+    /,
+    *,
+    partitions: Annotated[int, Parameter(show_default=False)] = AS_THE_BROKER_SAYS,
+    replication_factor: Annotated[int, Parameter(show_default=False)] = AS_THE_BROKER_SAYS,
+    set: tuple[str, ...] = (),
+    if_not_exists: bool = False,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Create topics.
+
+    Args:
+        names: a name, or with partitions, like orders:3
+        partitions: of each topic that names none [default: what the broker says]
+        replication_factor: copies of each partition [default: what the broker says]
+        set: a topic setting, KEY=VALUE; may be repeated
+        if_not_exists: pass over those that are there
+    """
+    wanted = parse_topics(names, partitions=partitions)
+    configs = parse_assignments(set)
+    with connection.admin() as admin:
+        answer = admin.create_topics(
+            {
+                name: {
+                    "num_partitions": number,
+                    "replication_factor": replication_factor,
+                    "configs": configs,
+                }
+                for name, number in wanted.items()
+            },
+            raise_errors=False,
+        )
+        results = [_created(topic, if_not_exists=if_not_exists) for topic in answer["topics"]]
+        admin.wait_for_topics([each.name for each in results if each.row["created"]])
+    output.results(results)
+
+
+def _created(answer: Mapping[str, Any], *, if_not_exists: bool) -> Result:
+    name, code = answer["name"], answer["error_code"]
+    is_there = if_not_exists and code == ErrorCode.TOPIC_ALREADY_EXISTS
+    refusal = Refusal(code, answer["error_message"]) if code and not is_there else None
+    number, copies = answer["num_partitions"], answer["replication_factor"]
+    row = {
+        "topic": name,
+        "created": code == 0,
+        "partitions": number if code == 0 else None,
+        "replication_factor": copies if code == 0 else None,
+    }
+    size = f"{counted(number, 'partition')}, replication factor {copies}"
+    line = f"{name} is there already" if is_there else f"created {name}: {size}"
+    return Result(name, row, line, refusal)
+
+
+@topics.command
+def alter(
+    name: TopicName,
+    /,
+    *,
+    partitions: int | None = None,
+    set: tuple[str, ...] = (),
+    delete: tuple[str, ...] = (),
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Give a topic more partitions, or change its settings.
+
+    Args:
+        name: which
+        partitions: how many in all; there cannot be fewer than before
+        set: a topic setting, KEY=VALUE; may be repeated
+        delete: a topic setting that goes back to its default; may be repeated
+    """
+    if partitions is None and not set and not delete:
+        raise WrongUseError("nothing to alter: use --partitions, --set or --delete")
+    to_set = parse_assignments(set)
+    row = {"topic": name, "altered": True}
+    line = f"altered {name}"
+    with connection.admin() as admin:
+        refusal = None
+        if to_set or delete:
+            refusal = change_configs(admin, "topic", name, to_set=to_set, to_delete=delete)
+        if partitions is not None and refusal is None:
+            answer = admin.create_partitions({name: partitions}, raise_errors=False).results[0]
+            if answer.error_code:
+                refusal = Refusal(answer.error_code, answer.error_message)
+    output.results([Result(name, row | {"altered": refusal is None}, line, refusal)])
+
+
+@topics.command
+def delete(
+    names: TopicNames,
+    /,
+    *,
+    if_exists: bool = False,
+    connection: Connection = Connection(),
+    output: Output = Output(),
+) -> None:
+    """Delete topics with all their records.
+
+    Args:
+        names: which
+        if_exists: pass over those that are not there
+    """
+    with connection.admin() as admin:
+        answer = admin.delete_topics(dict.fromkeys(names), raise_errors=False)
+    output.results([_deleted(topic, if_exists=if_exists) for topic in answer["topics"]])
+
+
+def _deleted(answer: Mapping[str, Any], *, if_exists: bool) -> Result:
+    name, code = answer["name"], answer["error_code"]
+    is_gone = if_exists and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    refusal = Refusal(code, answer.get("error_message")) if code and not is_gone else None
+    line = f"{name} is not there" if is_gone else f"deleted {name}"
+    return Result(name, {"topic": name, "deleted": code == 0}, line, refusal)

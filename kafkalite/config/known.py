@@ -1,0 +1,104 @@
+"""Which names are settings of a broker, and what a name that is none was meant to be.
+
+A name can be: a key of Kafka 4.4 that acts here, one that does not (or not yet), one of an older
+release, one of a part that is plugged into a broker and reads its file, or unknown.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.keys import ConfigKey
+
+_NOT_YET = """
+compression.gzip.level compression.lz4.level compression.zstd.level
+log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
+log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
+log.flush.interval.messages log.flush.interval.ms log.flush.offset.checkpoint.interval.ms
+log.flush.scheduler.interval.ms log.local.retention.bytes log.local.retention.ms
+log.preallocate log.remote.copy.lag.bytes log.remote.copy.lag.ms log.retention.bytes
+log.retention.check.interval.ms log.retention.hours log.retention.minutes log.retention.ms
+log.roll.jitter.hours log.roll.jitter.ms log.segment.delete.delay.ms
+metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes
+queued.max.requests replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
+replica.fetch.response.max.bytes replica.fetch.wait.max.ms
+replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
+socket.receive.buffer.bytes unclean.leader.election.enable
+"""
+_OLDER = """
+advertised.host.name advertised.port broker.id.generation.enable control.plane.listener.name
+controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+delegation.token.master.key eligible.leader.replicas.enable group.coordinator.new.enable
+group.share.enable group.share.max.groups host.name inter.broker.protocol.version
+leader.imbalance.per.broker.percentage log.message.downconversion.enable
+log.message.format.version log.message.timestamp.difference.max.ms
+metadata.log.segment.min.bytes offsets.commit.required.acks password.encoder.cipher.algorithm
+password.encoder.iterations password.encoder.key.length password.encoder.keyfactory.algorithm
+password.encoder.old.secret password.encoder.secret port quota.consumer.default
+quota.producer.default reserved.broker.max.id
+"""
+NOT_YET = frozenset(_NOT_YET.split())
+"""Keys of `BROKER_KEYS` that nothing reads yet."""
+
+OLDER = frozenset(_OLDER.split())
+"""Keys of Kafka 2.8 to 3.9 that 4.4 has no more; those that begin with `zookeeper.` are apart."""
+
+_OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
+_OF_PARTS_BEGIN = (
+    "config.providers.",
+    "confluent.",
+    "cruise.control.",
+    "kafka.metrics.",
+    "listener.name.",
+    "rlmm.config.",
+    "rsm.config.",
+)
+
+
+class Kind(Enum):
+    """Of a name."""
+
+    ACTS = auto()
+    WITHOUT_EFFECT = auto()
+    """A key of Kafka 4.4."""
+    OLDER = auto()
+    ZOOKEEPER = auto()
+    OF_A_PART = auto()
+    UNKNOWN = auto()
+
+
+def kind_of(name: str) -> Kind:
+    """What `name` is as a broker's setting."""
+    if name in BROKER_KEYS:
+        return Kind.WITHOUT_EFFECT if name in NOT_YET else Kind.ACTS
+    if name.startswith("zookeeper."):
+        return Kind.ZOOKEEPER
+    if name in OLDER:
+        return Kind.OLDER
+    if name in _OF_PARTS or name.startswith(_OF_PARTS_BEGIN):
+        return Kind.OF_A_PART
+    return Kind.UNKNOWN if key_of(name) is None else Kind.WITHOUT_EFFECT
+
+
+def key_of(name: str) -> ConfigKey | None:
+    """Kafka 4.4's or our definition; None if there is none. The large table is read only for names
+    outside the small one."""
+    key = BROKER_KEYS.get(name)
+    if key is not None:
+        return key
+    from kafkalite.config.described_keys import broker_keys, internal_keys
+
+    return broker_keys().get(name) or internal_keys().get(name)
+
+
+def nearest(name: str) -> str:
+    """The key that was probably meant: a topic's key has another name in a broker's file."""
+    topic_key = TOPIC_KEYS.get(name)
+    if topic_key is not None and topic_key.synonyms:
+        return topic_key.synonyms[0].name
+    from difflib import get_close_matches
+
+    from kafkalite.config.described_keys import broker_keys
+
+    return get_close_matches(name, broker_keys(), n=1, cutoff=0)[0]

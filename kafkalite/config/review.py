@@ -1,0 +1,133 @@
+"""Looks over what somebody has set, from wherever: which names are good, which values, and what a
+person should know about the rest before the broker starts.
+
+Kafka differs: it starts with names that it does not know, and says so in a log of hundreds of
+lines. Here each is a warning that names the setting that was probably meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+from kafkalite.config.environment import Given
+from kafkalite.config.keys import ConfigKey
+from kafkalite.config.known import Kind, key_of, kind_of, nearest
+from kafkalite.config.relations import check_relations, names_with_relations
+from kafkalite.errors import ErrorCode, KafkaError
+
+_OWN_PREFIX = "kafkalite."
+_CLUSTER_ID = "kafkalite.cluster.id"
+_ROLES = "process.roles"
+_CONTROLLERS = "controller.listener.names"
+_VOTERS = "controller.quorum.voters"
+_QUORUM = (_ROLES, _CONTROLLERS, _VOTERS, "controller.quorum.bootstrap.servers")
+_AUTHORIZER = "authorizer.class.name"
+
+
+def review(given: Mapping[str, Given]) -> list[str]:
+    """What there is to say, in lines that begin with `info: ` or `warning: `.
+
+    `KafkaError(INVALID_CONFIG)`, in one line, for a value that its key does not take, for two that
+    contradict each other, and for what this broker cannot be. Whether listeners are well written,
+    `config.listeners` looks.
+    """
+    kinds = {name: kind_of(name) for name in given}
+    for name, kind in kinds.items():
+        if kind is Kind.UNKNOWN and name.startswith(_OWN_PREFIX):
+            _refuse(_unknown(name, given[name]))
+        key = key_of(name) if kind in (Kind.ACTS, Kind.WITHOUT_EFFECT) else None
+        if key is not None:
+            _check(key, given[name])
+    settings = {name: value for name, (value, _) in given.items()}
+    if not names_with_relations().isdisjoint(given):
+        check_relations(settings)
+    _check_roles(given)
+    return [
+        *_warnings(given, kinds),
+        *_of_the_quorum(settings, given.get(_CLUSTER_ID)),
+        *_of_zookeeper(settings, kinds),
+        *_without_effect(kinds),
+    ]
+
+
+def _check(key: ConfigKey, given: Given) -> None:
+    try:
+        key.parse(given.value)
+    except KafkaError as error:
+        from kafkalite.config.allowed import allowed
+
+        value = given.value.strip()
+        message = f"{key.name}={value} ({given.origin}): allowed is {allowed(key)}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, message) from error
+
+
+def _check_roles(given: Mapping[str, Given]) -> None:
+    roles = given.get(_ROLES)
+    if roles is not None and {item.strip() for item in roles.value.split(",")} == {"controller"}:
+        _refuse(
+            f"{_ROLES}=controller ({roles.origin}): nothing runs here without the role broker, "
+            "since each broker is its own controller; start those with the role broker only"
+        )
+
+
+def _unknown(name: str, given: Given) -> str:
+    return f"{name} ({given.origin}) is no setting of a broker; the nearest is {nearest(name)}"
+
+
+def _warnings(given: Mapping[str, Given], kinds: Mapping[str, Kind]) -> Iterable[str]:
+    for name, kind in kinds.items():
+        if kind is Kind.UNKNOWN:
+            yield f"warning: {_unknown(name, given[name])}"
+    authorizer = given.get(_AUTHORIZER)
+    if authorizer is not None and authorizer.value.strip():
+        yield (
+            f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: nobody is asked who they "
+            "are, and everybody may do everything"
+        )
+    voters = given.get(_VOTERS)
+    if voters is not None and "," in voters.value:
+        yield (
+            f"warning: {_VOTERS} ({voters.origin}) names several nodes; here each is a cluster of "
+            "its own, and knows nothing of the others"
+        )
+
+
+def _of_the_quorum(settings: Mapping[str, str], cluster_id: Given | None) -> Iterable[str]:
+    parts = []
+    quorum = [f"{name}={settings[name].strip()}" for name in _QUORUM if name in settings]
+    if quorum:
+        parts.append(f"the broker is its own controller (no effect: {' '.join(quorum)})")
+    if cluster_id is not None:
+        parts.append(
+            f"a new data folder gets the cluster id {cluster_id.value} ({cluster_id.origin})"
+        )
+    if parts:
+        yield f"info: {'; '.join(parts)}"
+
+
+def _of_zookeeper(settings: Mapping[str, str], kinds: Mapping[str, Kind]) -> Iterable[str]:
+    names = [name for name, kind in kinds.items() if kind is Kind.ZOOKEEPER]
+    if names:
+        shown = [
+            f"{name}={settings[name].strip()}" if name == "zookeeper.connect" else name
+            for name in names
+        ]
+        yield f"info: no ZooKeeper is joined (no effect: {' '.join(shown)})"
+
+
+def _without_effect(kinds: Mapping[str, Kind]) -> Iterable[str]:
+    quiet = (Kind.WITHOUT_EFFECT, Kind.OLDER, Kind.OF_A_PART)
+    told = {*_QUORUM, _AUTHORIZER}
+    names = [name for name, kind in kinds.items() if kind in quiet and name not in told]
+    if names:
+        yield f"info: no effect here: {' '.join(dict.fromkeys(map(_family, names)))}"
+
+
+def _family(name: str) -> str:
+    """The many settings of a vendor's parts are told as one."""
+    return "confluent.*" if name.startswith("confluent.") else name
+
+
+def _refuse(message: str) -> NoReturn:
+    raise KafkaError(ErrorCode.INVALID_CONFIG, message)

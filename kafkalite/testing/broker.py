@@ -1,0 +1,223 @@
+"""A broker for a test, in its own process: `with Broker() as broker: connect(broker.bootstrap)`.
+
+It serves on an event loop and a thread of its own, whatever the test runs on, so that a test may
+block (confluent-kafka's `flush`, a debugger) and may be asynchronous on any kind of loop; see
+docs/decisions/0010-broker-for-tests.md. Any number of brokers live side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kafkalite.log.files import Files
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
+from kafkalite.testing.broker_options import (
+    Setting,
+    checked_settings,
+    checked_topic_configs,
+    checked_topics,
+    make_config,
+)
+from kafkalite.testing.broker_thread import BrokerError, Life
+
+T = TypeVar("T")
+
+__all__ = ["Broker", "BrokerError"]
+
+START_WITHIN_S = 60.0
+"""Far more than a start takes, for a data folder may have to be recovered."""
+STOP_WITHIN_S = 10.0
+"""The server gives clients 3 s to take their answers; then it closes their connections."""
+_CREATE_WITHIN_S = 20.0
+
+
+class Broker:
+    """Started by `start`, `with` or `async with`; stopped by `stop`, by their end, and when the
+    interpreter exits. All methods may be called from any thread, inside a running event loop too.
+
+    Stopped, it can be started again: with its data, and on the port that it had. Data in memory
+    lives as long as this object.
+
+    In a process that is forked meanwhile the broker is not: it goes on in the one that started it.
+    `bootstrap` is good in the fork, `stop` and the end of a `with` there leave it alone."""
+
+    def __init__(
+        self,
+        *,
+        topics: Mapping[str, int] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        data: str | os.PathLike[str] | None = None,
+        port: int = 0,
+    ) -> None:
+        """`topics`: partitions by name, there as soon as it has started. `settings`: broker
+        settings by Kafka's names. `data`: a log folder, which is kept; None: memory. `port` 0: a
+        free one.
+
+        Defaults are those of `kafkalite serve`, but `kafkalite.record.validation` is `full`:
+        produced records are checked as Kafka does. `ValueError`, in one line, for a setting that no
+        broker takes."""
+        self._topics = checked_topics(topics or {})
+        self._settings = checked_settings(settings or {})
+        self._location = "in memory" if data is None else os.path.abspath(data)
+        self._files: Files = MemoryFiles() if data is None else OsFiles(self._location)
+        self._config = make_config(self._settings, port=port, location=self._location)
+        self._life: Life | None = None
+        self._bootstrap: str | None = None
+        self._process_id = os.getpid()
+        self._lock = threading.RLock()
+        """Held while it starts or stops."""
+
+    @property
+    def bootstrap(self) -> str:
+        """`HOST:PORT` for clients, such as `127.0.0.1:40123`. `BrokerError` when it was never
+        started."""
+        if self._bootstrap is None:
+            raise BrokerError("kafkalite is not started: use start() or `with`")
+        return self._bootstrap
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has started and not ended, neither by `stop` nor by itself."""
+        life = self._life
+        is_started = life is not None and life.started.done() and not life.ended.done()
+        return is_started and not self._is_foreign
+
+    def start(self) -> Self:
+        """Return when clients can connect and the topics are there; at once, when it runs.
+        `BrokerError` when it cannot start."""
+        if self._is_foreign:
+            raise BrokerError("kafkalite cannot start: this is a fork of the process that made it")
+        with self._lock:
+            if not self.is_running:
+                self._end_life()
+                self._begin_life()
+        return self
+
+    def stop(self) -> None:
+        """Return when all is closed: port, connections, files, thread. May be called again, and
+        without a start. `BrokerError` when the broker had stopped by itself."""
+        if not self._is_foreign:
+            with self._lock:
+                self._end_life()
+
+    def create_topic(
+        self, name: str, partitions: int = -1, *, configs: Mapping[str, Setting] | None = None
+    ) -> None:
+        """Return when the topic can be used. -1: as many partitions as `num.partitions` says.
+        `configs`: topic settings by Kafka's names. `BrokerError` when the broker refuses."""
+        life = self._life
+        if life is None or not self.is_running:
+            raise BrokerError(f"topic {name!r} cannot be created: kafkalite is not running here")
+        created = life.create_topic(name, partitions, checked_topic_configs(configs or {}))
+        _wait(created, _CREATE_WITHIN_S, f"create topic {name!r}")
+
+    def __enter__(self) -> Self:
+        """See `start`."""
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """See `stop`."""
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        """See `start`. The running loop goes on meanwhile."""
+        try:
+            await _off_loop(self.start)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """See `stop`. The running loop goes on meanwhile, so that its clients can take their
+        answers."""
+        await _off_loop(self.stop)
+
+    def __repr__(self) -> str:
+        where = self._bootstrap if self.is_running else "stopped"
+        return f"<kafkalite.testing.Broker {where}, data {self._location}>"
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether this is a copy in a forked process, which has the object but not the thread."""
+        return self._process_id != os.getpid()
+
+    def _begin_life(self) -> None:
+        life = Life(self._config, self._files, location=self._location, topics=self._topics)
+        life.start()
+        self._life = life
+        atexit.register(self.stop)
+        try:
+            address = _wait(life.started, START_WITHIN_S, "start")
+        except BaseException:  # Ctrl-C too.
+            self._end_life()
+            raise
+        self._bootstrap = str(address)
+        if "listeners" not in self._settings:
+            self._config = make_config(self._settings, port=address.port, location=self._location)
+
+    def _end_life(self) -> None:
+        life, self._life = self._life, None
+        if life is None:
+            return
+        atexit.unregister(self.stop)
+        life.stop_soon()
+        try:
+            _wait(life.ended, STOP_WITHIN_S, "stop")
+        finally:
+            life.join(STOP_WITHIN_S if life.ended.done() else 0)
+
+
+def _wait(future: Future[T], within_s: float, what: str) -> T:
+    """The result. `BrokerError` when it does not come in time."""
+    try:
+        return future.result(within_s)
+    except TimeoutError as error:
+        raise BrokerError(f"kafkalite did not {what} within {within_s:.0f} s") from error
+    except (CancelledError, ConnectionError) as error:
+        raise BrokerError(f"kafkalite did not {what}: it was stopped meanwhile") from error
+
+
+async def _off_loop(function: Callable[[], object]) -> None:
+    """Run it on a thread of its own while the asyncio loop goes on. Under any other kind of loop
+    run it here: that takes milliseconds."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        function()
+        return
+    done: Future[None] = Future()
+    done.set_running_or_notify_cancel()  # A wait that is cancelled leaves it running.
+
+    def run() -> None:
+        try:
+            function()
+        except BaseException as error:  # noqa: BLE001  # Handed to the one who waits.
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+    thread = threading.Thread(target=run, name="kafkalite-start-or-stop")
+    thread.start()
+    try:
+        await asyncio.wrap_future(done)
+    finally:
+        thread.join()

@@ -1,0 +1,73 @@
+"""Tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.output import Column, Output, Result, Row
+from kafkalite.cli.refusals import Refusal
+
+COLUMNS = (Column("NAME", "name", style="bold"), Column("N", "n", is_number=True))
+ROWS: list[Row] = [
+    {"name": "a", "n": 1, "more": [1, 2]},
+    {"name": "b\x1b[31m", "n": None, "more": []},
+]
+Screen = pytest.CaptureFixture[str]
+
+
+def test_a_table_without_a_terminal_is_plain_aligned_text(capsys: Screen) -> None:
+    Output().rows(COLUMNS, ROWS, none="nothing")
+    assert capsys.readouterr() == ("NAME        N\na           1\nb\\x1b[31m   -\n", "")
+
+
+def test_a_long_line_is_not_folded_without_a_terminal(capsys: Screen) -> None:
+    name = "n" * 300
+    Output().rows(COLUMNS, [{"name": name, "n": 1}], none="nothing")
+    assert name in capsys.readouterr().out
+
+
+def test_a_table_without_rows_is_a_word_to_people(capsys: Screen) -> None:
+    Output().rows(COLUMNS, [], none="There is nothing.")
+    assert capsys.readouterr() == ("", "There is nothing.\n")
+
+
+def test_json_has_all_that_rows_have(capsys: Screen) -> None:
+    Output(json=True).rows(COLUMNS, ROWS, none="nothing")
+    assert json.loads(capsys.readouterr().out) == ROWS
+    Output(json=True).rows(COLUMNS, [], none="nothing")
+    assert capsys.readouterr() == ("[]\n", "")
+
+
+def test_cells_are_words(capsys: Screen) -> None:
+    cells = [True, False, None, "", [], [1, 2], 0]
+    Output().rows((Column("C", "c"),), [{"c": cell} for cell in cells], none="")
+    assert capsys.readouterr().out.split() == ["C", "yes", "no", "-", "-", "-", "1,2", "0"]
+
+
+RESULTS = [
+    Result("a", {"topic": "a", "made": True}, "made a"),
+    Result("b", {"topic": "b", "made": False}, "", Refusal(37, "too few")),
+]
+
+
+def test_what_was_refused_comes_after_what_was_done(capsys: Screen) -> None:
+    with pytest.raises(CommandError) as refused:
+        Output().results(RESULTS)
+    assert refused.value.args == ("b: too few (INVALID_PARTITIONS)",)
+    assert capsys.readouterr() == ("made a\n", "")
+
+
+def test_json_tells_of_each_thing_whether_it_was_done(capsys: Screen) -> None:
+    with pytest.raises(CommandError):
+        Output(json=True).results(RESULTS)
+    assert json.loads(capsys.readouterr().out) == [
+        {"topic": "a", "made": True, "error": None},
+        {
+            "topic": "b",
+            "made": False,
+            "error": {"code": "INVALID_PARTITIONS", "message": "too few"},
+        },
+    ]

@@ -1,0 +1,37 @@
+"""What a broker refused, in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.cli.refusals import Refusal
+
+
+@pytest.mark.parametrize(
+    ("refusal", "line"),
+    [
+        (
+            Refusal(36, "Topic 'a' already\nexists."),
+            "Topic 'a' already exists (TOPIC_ALREADY_EXISTS); --if-not-exists passes over it",
+        ),
+        (
+            Refusal(3),
+            "there is no such topic or partition (UNKNOWN_TOPIC_OR_PARTITION); "
+            "`kafkalite topics list` lists those there are",
+        ),
+        (Refusal(37, "too few"), "too few (INVALID_PARTITIONS)"),
+        (Refusal(5, ""), "LEADER_NOT_AVAILABLE"),
+        (Refusal(9999, "who knows"), "who knows (error 9999)"),
+        (Refusal(9999), "error 9999"),
+    ],
+)
+def test_it_says_what_and_what_to_do(refusal: Refusal, line: str) -> None:
+    assert str(refusal) == line
+
+
+def test_machines_get_the_code_and_the_words_of_the_broker() -> None:
+    assert Refusal(36, "it is there").document() == {
+        "code": "TOPIC_ALREADY_EXISTS",
+        "message": "it is there",
+    }
+    assert Refusal(-1, "").document() == {"code": "UNKNOWN_SERVER_ERROR", "message": None}

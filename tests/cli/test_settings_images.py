@@ -1,0 +1,161 @@
+"""The environments that three images of Kafka publish in their examples (`environments/`, as facts:
+KEY=VALUE): a broker starts with each, unchanged, in a container and on a laptop."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from kafkalite.cli.settings import Settings, WrongUseError, gather
+from kafkalite.config.listeners import parse_listeners
+from kafkalite.config.views import BrokerConfig
+from kafkalite.errors import KafkaError
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.ports.network import Address
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from tests.cli.serving import serving, talk
+from tests.server.running import simulated, start
+
+FOLDER = Path(__file__).parent / "environments"
+METADATA = 9
+NOT_HERE = {
+    "apache-cluster-isolated-controller": "process.roles=controller",
+    "apache-single-node-ssl": "only PLAINTEXT is spoken yet",
+}
+"""What has no place here, and what is said of it."""
+STARTING = sorted({path.stem for path in FOLDER.glob("*.env")} - NOT_HERE.keys())
+
+
+def environment(name: str) -> dict[str, str]:
+    lines = (FOLDER / f"{name}.env").read_text().splitlines()
+    pairs = (line.partition("=") for line in lines if not line.startswith("#"))
+    return {variable: value for variable, _, value in pairs}
+
+
+def gathered(name: str, *, in_container: bool) -> Settings:
+    """In a container all hosts are known."""
+    file = FOLDER / f"{name}.properties"
+    return gather(
+        files=[str(file)] if file.exists() else [],
+        assignments=[],
+        environment=environment(name),
+        resolves=lambda host: in_container or host in ("localhost", "0.0.0.0"),
+    )
+
+
+@pytest.mark.parametrize("in_container", [True, False], ids=["container", "laptop"])
+@pytest.mark.parametrize("name", STARTING)
+@simulated
+async def test_a_broker_starts_and_serves_each_of_its_clients(
+    simulation: Simulation, name: str, in_container: bool
+) -> None:
+    values = gathered(name, in_container=in_container).values
+    listeners = parse_listeners(BrokerConfig.of(values))
+    controllers = values.get("controller.listener.names", "").split(",")
+    assert listeners
+    assert not any(each.name in controllers for each in listeners)
+    files = MemoryFiles()
+    async with start(simulation, files, settings=values) as running:
+        network = simulation.network.node("client")
+        for listener in listeners:
+            client = await Client.connect(network, Address("broker", listener.bound.port))
+            answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+            if listener.advertised is not None:
+                (broker,) = answer.brokers
+                assert broker.host == (listener.advertised.host or "broker")
+                assert broker.port == (listener.advertised.port or listener.bound.port)
+            client.close()
+        listened_on = {address.port for address in simulation.network.listeners}
+        assert listened_on == {listener.bound.port for listener in listeners}
+        wanted = values.get("kafkalite.cluster.id", running.broker.cluster_id)
+        assert running.broker.cluster_id == wanted
+
+
+@pytest.mark.parametrize("name", STARTING)
+def test_no_variable_of_an_image_is_unknown(name: str) -> None:
+    notes = gathered(name, in_container=True).notes
+    assert [note for note in notes if "is no setting of a broker" in note] == []
+
+
+@pytest.mark.parametrize("name", STARTING)
+def test_on_a_laptop_nothing_but_its_own_addresses_replaces_an_unknown_host(name: str) -> None:
+    """What a file opens to the network stays so; nothing else is opened."""
+    inside = parse_listeners(BrokerConfig.of(gathered(name, in_container=True).values))
+    outside = parse_listeners(BrokerConfig.of(gathered(name, in_container=False).values))
+    for there, here in zip(inside, outside, strict=True):
+        assert (here.name, here.bound.port) == (there.name, there.bound.port)
+        assert here.bound.host in (there.bound.host, "localhost")
+        assert here.advertised == there.advertised
+
+
+@pytest.mark.parametrize("name", STARTING)
+def test_quorum_and_cluster_id_are_named_in_one_line(name: str) -> None:
+    found = gathered(name, in_container=True)
+    lines = [note for note in found.notes if "own controller" in note or "cluster id" in note]
+    named = [key for key in found.values if key in ("process.roles", "controller.quorum.voters")]
+    cluster_id = found.values.get("kafkalite.cluster.id")
+    assert len(lines) == (1 if named or cluster_id else 0)
+    for line in lines:
+        assert line.startswith("info: ")
+        assert all(f"{key}={found.values[key]}" in line for key in named)
+        assert cluster_id is None or f"cluster id {cluster_id} (" in line
+
+
+@pytest.mark.parametrize("name", [name for name in STARTING if "zookeeper" in name])
+def test_no_zookeeper_is_joined(name: str) -> None:
+    found = gathered(name, in_container=True)
+    (line,) = [note for note in found.notes if "ZooKeeper" in note]
+    assert line == (
+        "info: no ZooKeeper is joined (no effect: zookeeper.connect="
+        f"{found.values['zookeeper.connect']})"
+    )
+
+
+@pytest.mark.parametrize("name", NOT_HERE)
+def test_what_cannot_start_says_why_in_one_line(name: str) -> None:
+    with pytest.raises((WrongUseError, KafkaError), match=NOT_HERE[name]) as refused:
+        parse_listeners(BrokerConfig.of(gathered(name, in_container=True).values))
+    assert "\n" not in str(refused.value)
+
+
+def test_there_are_environments_of_each_image_and_style() -> None:
+    for image in ("apache", "confluent", "bitnami", "testcontainers"):
+        assert any(name.startswith(image) for name in STARTING)
+    for image in ("confluent", "bitnami", "testcontainers"):
+        assert any(name.startswith(f"{image}-zookeeper") for name in STARTING)
+
+
+def test_the_command_starts_with_such_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With free ports for the published ones, and for `broker` a name that no machine knows and
+    nobody is asked for."""
+    unknown = "b" * 64
+    for variable, value in environment("confluent-community").items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setenv(
+        "KAFKA_LISTENERS",
+        f"PLAINTEXT://{unknown}:0,CONTROLLER://{unknown}:0,PLAINTEXT_HOST://127.0.0.1:0",
+    )
+    monkeypatch.setenv("KAFKA_LOG_DIRS", str(tmp_path / "logs"))
+
+    async def check(client: Client) -> None:
+        answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        assert [(broker.host, broker.port) for broker in answer.brokers] == [("broker", 29092)]
+        assert answer.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
+
+    with serving(folder=tmp_path, port=None) as served:
+        assert served.where == str(tmp_path / "logs")
+        talk(served.port, check)
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0
+    assert "cluster.id=MkU3OEVBNTcwNTJENDM2Qk" in (tmp_path / "logs/meta.properties").read_text()
+    of_the_quorum = [line for line in log.splitlines() if "controller.quorum.voters" in line]
+    assert len(of_the_quorum) == 1
+    assert "CLUSTER_ID" in of_the_quorum[0]
+    (warning,) = [line for line in log.splitlines() if " WARNING " in line]
+    assert f"knows no host {unknown}" in warning

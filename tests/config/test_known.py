@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.described_keys import broker_keys, internal_keys
+from kafkalite.config.known import NOT_YET, OLDER, Kind, key_of, kind_of, nearest
+from tools.configuration_facts import unread_broker_keys
+
+RECORDED = {
+    row["name"]: row
+    for row in map(
+        json.loads, (Path(__file__).parent / "broker-config-keys.jsonl").read_text().splitlines()
+    )
+}
+"""What the real broker's own table of its keys has."""
+
+
+def test_a_key_acts_if_some_code_reads_it_and_only_then() -> None:
+    """Whoever makes a key act takes it out of `NOT_YET`; whoever stops reading one puts it in."""
+    assert unread_broker_keys() == NOT_YET
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("num.partitions", Kind.ACTS),
+        ("kafkalite.record.validation", Kind.ACTS),
+        ("controller.listener.names", Kind.ACTS),
+        ("log.dirs", Kind.ACTS),
+        ("log.preallocate", Kind.WITHOUT_EFFECT),
+        ("num.io.threads", Kind.WITHOUT_EFFECT),
+        ("unstable.api.versions.enable", Kind.WITHOUT_EFFECT),
+        ("inter.broker.protocol.version", Kind.OLDER),
+        ("zookeeper.connect", Kind.ZOOKEEPER),
+        ("zookeeper.ssl.keystore.type", Kind.ZOOKEEPER),
+        ("super.users", Kind.OF_A_PART),
+        ("listener.name.internal.ssl.keystore.location", Kind.OF_A_PART),
+        ("confluent.license", Kind.OF_A_PART),
+        ("num.partitons", Kind.UNKNOWN),
+        ("retention.ms", Kind.UNKNOWN),
+        ("kafkalite.x", Kind.UNKNOWN),
+        ("", Kind.UNKNOWN),
+    ],
+)
+def test_kinds(name: str, kind: Kind) -> None:
+    assert kind_of(name) is kind
+
+
+def test_every_key_of_the_real_broker_is_known() -> None:
+    assert {name for name in RECORDED if key_of(name) is None} == set()
+    assert {name for name, row in RECORDED.items() if row["internal"]} == internal_keys().keys()
+
+
+def test_older_keys_are_no_keys_of_today() -> None:
+    assert OLDER.isdisjoint(RECORDED)
+    assert OLDER.isdisjoint(broker_keys())
+
+
+def test_keys_without_effect_are_described_as_such_or_not_read_yet() -> None:
+    for name in broker_keys():
+        acts = name in BROKER_KEYS and name not in NOT_YET
+        assert (kind_of(name) is Kind.ACTS) == acts
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("num.partitons", "num.partitions"),
+        ("adverised.listeners", "advertised.listeners"),
+        ("segment.bytes", "log.segment.bytes"),
+        ("retention.ms", "log.retention.ms"),
+        ("max.message.bytes", "message.max.bytes"),
+        ("kafkalite.record.validaton", "kafkalite.record.validation"),
+        ("num.io.thread", "num.io.threads"),
+    ],
+)
+def test_the_nearest_is_what_was_meant(name: str, meant: str) -> None:
+    assert nearest(name) == meant
+
+
+def test_something_is_nearest_to_anything() -> None:
+    for name in ("", "x", "remote.log.copy.disable", *TOPIC_KEYS):
+        assert nearest(name) in broker_keys()

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.config.environment import Given
+from kafkalite.config.review import review
+from kafkalite.errors import ErrorCode, KafkaError
+
+FILE = "server.properties"
+
+
+def notes(settings: dict[str, str]) -> list[str]:
+    return review({name: Given(value, FILE) for name, value in settings.items()})
+
+
+def refusal(settings: dict[str, str]) -> str:
+    with pytest.raises(KafkaError) as refused:
+        notes(settings)
+    assert refused.value.code is ErrorCode.INVALID_CONFIG
+    assert "\n" not in refused.value.message
+    return refused.value.message
+
+
+def test_there_is_nothing_to_say_of_what_acts() -> None:
+    assert notes({"num.partitions": "3", "listeners": "PLAINTEXT://:1", "log.dirs": "/a"}) == []
+
+
+def test_unknown_names_are_warnings_that_name_the_nearest() -> None:
+    assert notes({"num.partitons": "3", "retention.ms": "5"}) == [
+        "warning: num.partitons (server.properties) is no setting of a broker; the nearest is "
+        "num.partitions",
+        "warning: retention.ms (server.properties) is no setting of a broker; the nearest is "
+        "log.retention.ms",
+    ]
+
+
+def test_of_our_own_names_none_is_unknown() -> None:
+    assert refusal({"kafkalite.record.validaton": "full"}) == (
+        "kafkalite.record.validaton (server.properties) is no setting of a broker; the nearest is "
+        "kafkalite.record.validation"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("num.partitions", "0", "a whole number from 1 to 2147483647"),
+        ("num.partitions", "many", "a whole number from 1 to 2147483647"),
+        ("num.io.threads", "0", "a whole number from 1 to 2147483647"),
+        ("delete.topic.enable", "yes", "true or false"),
+        ("compression.type", "rar", "uncompressed, zstd, lz4, snappy, gzip or producer"),
+        ("unstable.api.versions.enable", "1", "true or false"),
+        ("ssl.client.auth", "maybe", "required, requested or none"),
+        ("listeners", "", "a list, separated by commas, not empty"),
+        ("controller.quorum.voters", "a:1", "a list of ID@HOST:PORT, separated by commas"),
+        ("kafkalite.record.validation", "half", "header or full"),
+    ],
+)
+def test_a_bad_value_is_told_with_key_value_origin_and_what_is_allowed(
+    name: str, value: str, allowed: str
+) -> None:
+    assert refusal({name: f" {value} "}) == f"{name}={value} ({FILE}): allowed is {allowed}"
+
+
+def test_values_that_contradict_each_other_are_refused() -> None:
+    assert "replica.lag.time.max.ms=1" in refusal({"replica.lag.time.max.ms": "1"})
+
+
+def test_a_quorum_and_a_cluster_id_are_one_line() -> None:
+    assert notes(
+        {
+            "process.roles": "broker,controller",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": "1@kafka:9093",
+            "kafkalite.cluster.id": "abc",
+        }
+    ) == [
+        "info: the broker is its own controller (no effect: process.roles=broker,controller "
+        "controller.listener.names=CONTROLLER controller.quorum.voters=1@kafka:9093); "
+        "a new data folder gets the cluster id abc (server.properties)"
+    ]
+
+
+def test_a_cluster_id_alone() -> None:
+    assert notes({"kafkalite.cluster.id": "abc"}) == [
+        "info: a new data folder gets the cluster id abc (server.properties)"
+    ]
+
+
+def test_several_voters_are_several_clusters() -> None:
+    first, second = notes({"controller.quorum.voters": "1@a:1,2@b:1"})
+    assert first == (
+        "warning: controller.quorum.voters (server.properties) names several nodes; here each is "
+        "a cluster of its own, and knows nothing of the others"
+    )
+    assert second.startswith("info: the broker is its own controller")
+
+
+@pytest.mark.parametrize("roles", ["controller", " controller , controller"])
+def test_a_controller_alone_is_refused(roles: str) -> None:
+    assert refusal({"process.roles": roles}).startswith(
+        "process.roles=controller (server.properties): nothing runs here without the role broker"
+    )
+
+
+@pytest.mark.parametrize("roles", ["broker", "broker,controller", "controller, broker"])
+def test_other_roles_are_taken(roles: str) -> None:
+    assert len(notes({"process.roles": roles})) == 1
+
+
+def test_no_zookeeper_is_joined() -> None:
+    assert notes({"zookeeper.connect": " zk:2181 ", "zookeeper.set.acl": "true"}) == [
+        "info: no ZooKeeper is joined (no effect: zookeeper.connect=zk:2181 zookeeper.set.acl)"
+    ]
+
+
+def test_what_has_no_effect_is_one_line_without_values() -> None:
+    assert notes(
+        {
+            "num.io.threads": "8",
+            "ssl.keystore.password": "secret",
+            "inter.broker.protocol.version": "3.9",
+            "log.preallocate": "true",
+            "super.users": "User:a",
+            "confluent.license": "x",
+            "confluent.support.customer.id": "y",
+        }
+    ) == [
+        "info: no effect here: num.io.threads ssl.keystore.password inter.broker.protocol.version "
+        "log.preallocate super.users confluent.*"
+    ]
+
+
+def test_an_authorizer_that_is_not_there_is_a_warning() -> None:
+    name = "authorizer.class.name"
+    assert notes({name: "org.example.Acls"}) == [
+        f"warning: {name} (server.properties) has no effect: nobody is asked who they are, and "
+        "everybody may do everything"
+    ]
+    assert notes({name: " "}) == []
