@@ -104,7 +104,7 @@ class Nothings(Struct):
 
 
 def read(
-    cls: type[Struct], data: bytes, version: int = 0, *, flexible: bool = False, limit: int = 1000
+    cls: type[Struct], data: bytes, version: int = 0, *, flexible: bool = False, limit: int = 10_000
 ) -> Struct:
     viewing = holds_records(cls, version)
     decoder = compile_decoder(cls, version, flexible=flexible)
