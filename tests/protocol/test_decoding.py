@@ -249,7 +249,7 @@ def test_a_count_that_the_bytes_left_can_not_hold(data: bytes, field: str) -> No
 def test_a_count_above_the_limit() -> None:
     data = b"\x00\x00\x00\x05" + bytes(10) + bytes(12)
     assert isinstance(read(Lists, data, limit=5), Lists)
-    with pytest.raises(ProtocolError, match="Lists.numbers: 5 elements are too many"):
+    with pytest.raises(ProtocolError, match=r"Lists\.numbers: 5 elements are too many"):
         read(Lists, data, limit=4)
 
 
