@@ -31,8 +31,8 @@ Buffer = bytes | bytearray | memoryview
 WEIGHT_LIMIT: Final = 1 << 20
 """Of all arrays of a message: a number weighs 1, any other element and a tagged field
 `OBJECT_WEIGHT`. No client asks for a quarter of a million topics at once, and the metadata of
-100,000 partitions on three brokers is just taken. The dearest such message takes 40 MB of memory
-besides its frame."""
+100,000 partitions on three brokers is just taken. The dearest message of that weight takes 65 MB of
+memory besides its frame; without a limit a frame of 100 MB took six gigabytes."""
 
 _decoders: dict[tuple[type[Message], int], tuple[Decoder, bool]] = {}
 _encoders: dict[tuple[type[Message], int], Encoder] = {}
