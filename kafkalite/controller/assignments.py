@@ -29,7 +29,9 @@ def placed_partitions(
     cannot."""
     active = active_ids(image)
     placed = place_replicas(image.brokers.values(), partitions=count, factor=factor, seed=seed)
-    return [_new_partition(image, replicas, active) for replicas in placed]
+    # Partitions of the same replicas are the same, and few in kind: one image does for all of them.
+    kinds = {replicas: _new_partition(image, replicas, active) for replicas in dict.fromkeys(placed)}
+    return [kinds[replicas] for replicas in placed]
 
 
 def manual_partitions(

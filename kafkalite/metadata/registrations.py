@@ -7,6 +7,7 @@ Source: Kafka's `PartitionRegistration` (with `merge`), `BrokerRegistration`,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from kafkalite.metadata.image import (
     BrokerImage,
@@ -30,12 +31,13 @@ _KEEP_RECOVERY_STATE = -1
 
 def ids(raw: Iterable[int]) -> tuple[BrokerId, ...]:
     """As the image keeps a list of brokers."""
-    return tuple(map(BrokerId, raw))
+    # A cast, for a call of `BrokerId` for each costs more than all else that a partition takes.
+    return cast("tuple[BrokerId, ...]", tuple(raw))
 
 
 def uuids(raw: Iterable[bytes]) -> tuple[Uuid, ...]:
     """As the image keeps a list of ids: copied, since views of a buffer may come in."""
-    return tuple(Uuid(bytes(id)) for id in raw)
+    return cast("tuple[Uuid, ...]", tuple(map(bytes, raw)))  # As above.
 
 
 def new_partition(record: PartitionRecord) -> PartitionImage:

@@ -4,8 +4,11 @@ Symmetric: requests and responses go both ways, as brokers, clients and tests ne
 compiled from the declarations on first use (`decoding`, `encoding`; 1 to 2 ms each) and kept.
 
 What a decoder may allocate is bound by the bytes it is given: every length and count is checked
-against what is left, and an array has at most `ARRAY_LIMIT` elements. Text that is no UTF-8 is read
-as Java reads it: with U+FFFD.
+against what is left, and all arrays of a message together weigh at most `WEIGHT_LIMIT`, since an
+element of two bytes may become an object of a hundred. Text that is no UTF-8 is read as Java reads
+it: with U+FFFD.
+
+Kafka differs: it has no such limit but the size of the frame.
 
 Kafka differs: it ignores the size of a tagged field that it knows, where a size that the value
 contradicts is a `ProtocolError` here; and an encoded surrogate is one U+FFFD to it, not three.
@@ -25,8 +28,11 @@ from kafkalite.protocol.schema import Message, schema_of
 M = TypeVar("M", bound=Message)
 Buffer = bytes | bytearray | memoryview
 
-ARRAY_LIMIT: Final = 1 << 20
-"""Elements in one array; no cluster has an array near it."""
+WEIGHT_LIMIT: Final = 1 << 20
+"""Of all arrays of a message: a number weighs 1, any other element and a tagged field
+`OBJECT_WEIGHT`. No client asks for a quarter of a million topics at once, and the metadata of
+100,000 partitions on three brokers is just taken. The dearest message of that weight takes 65 MB of
+memory besides its frame; without a limit a frame of 100 MB took six gigabytes."""
 
 _decoders: dict[tuple[type[Message], int], tuple[Decoder, bool]] = {}
 _encoders: dict[tuple[type[Message], int], Encoder] = {}
@@ -51,12 +57,12 @@ def decode_prefix(cls: type[M], version: int, buffer: Buffer, position: int = 0)
     try:
         if viewing:
             view = buffer if isinstance(buffer, memoryview) else memoryview(buffer)
-            message, end = decoder(view, position, len(view), ARRAY_LIMIT)
+            message, end = decoder(view, position, len(view), WEIGHT_LIMIT)
         elif type(buffer) is bytes:
-            message, end = decoder(buffer, position, len(buffer), ARRAY_LIMIT)
+            message, end = decoder(buffer, position, len(buffer), WEIGHT_LIMIT)
         else:
             copy = bytes(buffer)
-            message, end = decoder(copy, position, len(copy), ARRAY_LIMIT)
+            message, end = decoder(copy, position, len(copy), WEIGHT_LIMIT)
     except (struct.error, IndexError) as error:
         raise ProtocolError(f"the bytes end before {cls.__name__} v{version} does") from error
     return message, end

@@ -31,11 +31,13 @@ from kafkalite.protocol import primitives
 from kafkalite.protocol.fields import Field, Kind, RawTaggedField
 from kafkalite.protocol.schema import Struct, schema_of
 
+OBJECT_WEIGHT = 4
+"""Of an element that is no number, as to `limit`."""
 TAGS_LIMIT = 1_000
 """Tagged fields of one struct, known or not: Kafka's largest has ten or so. It sets no limit."""
 
 Decoder = Callable[[Any, int, int, int], tuple[Any, int]]
-"""(buffer, position, its end, most elements an array may have) -> (message, position after it).
+"""(buffer, position, its end, what all arrays may weigh) -> (message, position after it).
 Any: bytes, or a view where `holds_records`; the class compiled for."""
 
 
@@ -100,6 +102,7 @@ class _Writer:
             "varint_tail": primitives.varint_tail,
             "decode_varint": primitives.decode_varint,
             "bad_length": primitives.bad_length,
+            "too_many": primitives.too_many,
             "bad_null": primitives.bad_null,
             "bad_tag": primitives.bad_tag,
             "unpack_from": struct.unpack_from,
@@ -236,8 +239,9 @@ class _Writer:
     def array(self, target: str, element: Kind, length: str, label: str, *, flexible: bool) -> None:
         """The elements, once their count is known."""
         least = least_size(element, self.version, flexible=flexible)
-        self.line(f"if {length} * {least} > end - pos or {length} > limit:")
+        self.line(f"if {length} * {least} > end - pos:")
         self.line(f" raise bad_length({label!r}, {length}, end - pos)")
+        self.weigh(label, length, 1 if element.format else OBJECT_WEIGHT)
         if element.name == "uuid":
             places = f"range(pos, pos + {length} * 16, 16)"
             self.line(f"{target} = [bytes(buf[at : at + 16]) for at in {places}]")
@@ -260,6 +264,11 @@ class _Writer:
             self.line(f"{items}.append({item})")
             self.depth -= 1
 
+    def weigh(self, label: str, count: str, weight: int) -> None:
+        """Take elements off what all arrays may weigh."""
+        self.line(f"limit -= {count}" if weight == 1 else f"limit -= {count} * {weight}")
+        self.line(f"if limit < 0: raise too_many({label!r}, {count})")
+
     def value_in_array(self, item: str, element: Kind, label: str, *, flexible: bool) -> None:
         if element.struct is not None:
             self.struct(item, element.struct)
@@ -278,6 +287,7 @@ class _Writer:
         label = f"{cls.__name__}'s tagged fields"
         self.line(f"if {count} * 2 > end - pos or {count} > {TAGS_LIMIT}:")
         self.line(f" raise bad_length({label!r}, {count}, end - pos)")
+        self.weigh(label, count, OBJECT_WEIGHT)
         self.line(f"{raw} = []")
         self.line(f"for _ in range({count}):")
         self.depth += 1

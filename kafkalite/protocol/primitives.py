@@ -83,6 +83,11 @@ def bad_length(field: str, length: int, left: int) -> ProtocolError:
     return ProtocolError(f"{field}: a length of {length} with {left} bytes left")
 
 
+def too_many(field: str, count: int) -> ProtocolError:
+    """More elements than the arrays of one message may have."""
+    return ProtocolError(f"{field}: {count} elements are too many for one message")
+
+
 def bad_null(field: str) -> ProtocolError:
     """Null in a field that may not be null."""
     return ProtocolError(f"{field} may not be null")

@@ -6,7 +6,8 @@ One driver for the controller and for every coordinator. They differ in their jo
     coordinator    an append to its partition: done at once, committed by the high watermark
 
 Events that come while an append is under way wait in a queue, so that a core always decides on all
-that it decided before. An append that fails ends the driver: what the core would have become is
+that it decided before. What makes very many records at once is decided, appended and applied in
+turns of the loop of their own, so that others have theirs in between. An append that fails ends the driver: what the core would have become is
 lost, everyone who waits is refused, and its owner starts again from the log. See
 docs/decisions/0003-driver-of-cores.md.
 """
@@ -28,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 MAX_QUEUED = 10_000
 """Events that wait for an append; more are refused with a retriable error."""
+
+MANY_RECORDS = 500
+"""Of one event: some milliseconds' worth of each step."""
 
 R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
@@ -100,6 +104,7 @@ class CoreDriver(Generic[E, R]):
         self._queue: deque[E] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
+        self._next_step: Timer | None = None
         self._waiting: dict[Hashable, OnReply] = {}
         self._parked: deque[_Parked] = deque()
         self._timers: dict[Hashable, Timer] = {}
@@ -146,6 +151,8 @@ class CoreDriver(Generic[E, R]):
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        if self._next_step is not None:
+            self._next_step.cancel()
         refused = [*(parked.on_reply for parked in self._parked), *self._waiting.values()]
         self._parked.clear()
         self._waiting.clear()
@@ -176,18 +183,33 @@ class CoreDriver(Generic[E, R]):
         else:
             if outcome.records:
                 self._appending = outcome
-                self._journal.append(outcome.records, self._appended)
+                self._in_turn(outcome, lambda: self._append(outcome))
             else:
                 self._carry_out(outcome)
 
+    def _in_turn(self, outcome: Outcome[E, R], step: Callable[[], None]) -> None:
+        """Take the step now, or in a turn of its own where it takes long."""
+        if len(outcome.records) < MANY_RECORDS:
+            step()
+        else:
+            self._next_step = self._clock.call_at(self._clock.now_ms(), step)
+
+    def _append(self, outcome: Outcome[E, R]) -> None:
+        self._journal.append(outcome.records, self._appended)
+
     def _appended(self, result: Offset | KafkaError) -> None:
-        outcome, self._appending = self._appending, None
+        outcome = self._appending
         if self._closed is not None:
             return
         assert outcome is not None, "an append that was not asked for"
         if isinstance(result, KafkaError):
+            self._appending = None
             self._fail(outcome, result)
-            return
+        else:
+            self._in_turn(outcome, lambda: self._apply(outcome, result))
+
+    def _apply(self, outcome: Outcome[E, R], result: Offset) -> None:
+        self._appending = None
         for record in outcome.records:
             self._core.apply(record)
         self._applied = result

@@ -21,7 +21,7 @@ from kafkalite.types import Offset
 
 _MAGIC = b"\x02"
 _MAGIC_AT = 16
-_DIGITS = 20
+DIGITS = 20
 
 
 class Damage(NamedTuple):
@@ -44,10 +44,10 @@ def examine(files: Files, folder: str, *, clean: bool) -> Ending:
     """Look at every batch; after a clean stop only at those behind the last entry of the index."""
     if not files.exists(folder):
         return Ending(Offset(0), None)
-    bases = list(_segment_bases(files.list(folder)))
+    bases = list(segment_bases(files.list(folder)))
     end = Offset(0)
     for base in bases[-1:] if clean else bases:
-        path = f"{folder}/{base:0{_DIGITS}d}"
+        path = f"{folder}/{base:0{DIGITS}d}"
         file = files.open_read(path + LOG_SUFFIX)
         try:
             end, position = _sound_end(file, base, _last_indexed(files, path, file) if clean else 0)
@@ -59,10 +59,11 @@ def examine(files: Files, folder: str, *, clean: bool) -> Ending:
     return Ending(end, None)
 
 
-def _segment_bases(names: list[str]) -> Iterator[Offset]:
+def segment_bases(names: list[str]) -> Iterator[Offset]:
+    """The first offsets of the segments among the files of a folder, in the order of `names`."""
     for name in names:
         stem = name.removesuffix(LOG_SUFFIX)
-        if stem != name and len(stem) == _DIGITS and stem.isascii() and stem.isdecimal():
+        if stem != name and len(stem) == DIGITS and stem.isascii() and stem.isdecimal():
             yield Offset(int(stem))
 
 

@@ -17,9 +17,18 @@ from hypothesis import strategies as st
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol import codec
 from kafkalite.protocol.api_keys import request_class, response_class
+from kafkalite.protocol.decoding import OBJECT_WEIGHT
+from kafkalite.protocol.fields import RawTaggedField
 from kafkalite.protocol.headers import read_request_header, read_response_header
+from kafkalite.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest
+from kafkalite.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.record_frames import decode_coordinator_record, decode_metadata_record
 from kafkalite.protocol.schema import Message, schema_of
@@ -164,9 +173,60 @@ def test_hostile_lengths_allocate_nothing() -> None:
 
 
 def test_an_array_has_a_limit_of_its_own() -> None:
-    """Even where the frame has the bytes: a million elements is no metadata request."""
-    count = codec.ARRAY_LIMIT + 1
-    assert refused(MetadataRequest, 1, count.to_bytes(4, "big") + bytes(2 * count))
+    """Even where the frame has the bytes: a quarter of a million topics are no metadata request."""
+    count = codec.WEIGHT_LIMIT // OBJECT_WEIGHT + 1
+    data = count.to_bytes(4, "big") + bytes(2 * count)
+    codec.compile_ahead(MetadataRequest, 1)
+    tracemalloc.start()
+    try:
+        assert refused(MetadataRequest, 1, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000
+
+
+NUMBERS, STRINGS, STRUCTS = (
+    OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(partition_indexes=[7] * 11)]),
+    DescribeGroupsRequest(groups=["g"] * 5),
+    CreatePartitionsRequest(
+        topics=[
+            CreatePartitionsTopic(name="t", assignments=[CreatePartitionsAssignment()] * count)
+            for count in (3, 2)
+        ]
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "weight"),
+    [
+        (NUMBERS, 1, 1 * OBJECT_WEIGHT + 11),
+        (NUMBERS, 7, 1 * OBJECT_WEIGHT + 11),
+        (STRINGS, 1, 5 * OBJECT_WEIGHT),
+        (STRINGS, 5, 5 * OBJECT_WEIGHT),
+        (STRUCTS, 1, 7 * OBJECT_WEIGHT),
+        (STRUCTS, 3, 7 * OBJECT_WEIGHT),
+    ],
+)
+def test_all_arrays_of_a_message_share_one_limit(
+    monkeypatch: pytest.MonkeyPatch, request_: Message, version: int, weight: int
+) -> None:
+    data = codec.encode(request_, version)
+    monkeypatch.setattr(codec, "WEIGHT_LIMIT", weight)
+    assert not refused(type(request_), version, data)
+    monkeypatch.setattr(codec, "WEIGHT_LIMIT", weight - 1)
+    with pytest.raises(ProtocolError, match="elements are too many for one message"):
+        codec.decode(type(request_), version, data)
+
+
+def test_tagged_fields_share_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = tuple(RawTaggedField(100 + tag, b"") for tag in range(3))
+    data = codec.encode(DescribeGroupsRequest(groups=[], unknown_tagged_fields=tags), 5)
+    monkeypatch.setattr(codec, "WEIGHT_LIMIT", 3 * OBJECT_WEIGHT)
+    assert not refused(DescribeGroupsRequest, 5, data)
+    monkeypatch.setattr(codec, "WEIGHT_LIMIT", 3 * OBJECT_WEIGHT - 1)
+    assert refused(DescribeGroupsRequest, 5, data)
 
 
 def test_memory_grows_with_the_frame_alone() -> None:

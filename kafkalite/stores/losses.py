@@ -1,0 +1,145 @@
+"""What a metadata log has lost, told before anything of it is changed.
+
+A crash tears the end off a log, and what it tears was never acknowledged. What else is missing was,
+and whoever went on without it would have a cluster with fewer topics than its clients know. So a
+log that ends before what is known of it is refused:
+
+    a bad batch with sound ones behind it     damaged after it was written
+    an end before its last clean stop's       cut, or an older copy
+    no records, beside traces of a cluster    removed
+    no topic of a partition that is there     cut after a crash
+
+Kafka differs: it cuts a damaged metadata log at the first bad batch, serves what is left, and sets
+the partitions of topics that it does not know any more aside as strays.
+"""
+
+from __future__ import annotations
+
+import json
+
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.checkpoints import read_file, read_topic_id
+from kafkalite.log.files import Files
+from kafkalite.log.folder_names import METADATA_PARTITION, parse_partition
+from kafkalite.log.producer_snapshots import SNAPSHOT_SUFFIX
+from kafkalite.log.segment import LOG_SUFFIX
+from kafkalite.stores.checkpoint import newest_checkpoint
+from kafkalite.stores.replay import Replayed
+from kafkalite.stores.soundness import examine
+from kafkalite.types import Offset, TopicPartition, Uuid
+
+QUORUM_STATE = "quorum-state"
+
+_NAMES_TOLD = 3
+
+
+class LostTopicsError(CorruptRecordError):
+    """Partitions are there whose topics the metadata log does not know, and never knew."""
+
+    def __init__(self, folders: list[str]) -> None:
+        self.folders = folders
+        more = len(folders) - _NAMES_TOLD
+        self.names = ", ".join(folders[:_NAMES_TOLD]) + (f" and {more} more" if more > 0 else "")
+        super().__init__(f"it does not have the topics of {self.names}")
+
+
+def sound_end(files: Files, folder: str, *, clean: bool) -> Offset:
+    """Where the log ends that can be believed. `CorruptRecordError` unless it is whole, or a crash
+    can have left it so."""
+    end_offset, damage = examine(files, folder, clean=clean)
+    if damage is not None and (clean or not damage.is_end):
+        behind = "" if damage.is_end else ", with sound records behind that"
+        raise CorruptRecordError(f"{damage.file} is damaged at byte {damage.position}{behind}")
+    closed_at = _closed_at(files, folder)
+    if end_offset < closed_at:
+        raise CorruptRecordError(
+            f"{folder} ends at offset {end_offset}, before the {closed_at} that its clean stop left"
+        )
+    if end_offset == 0:
+        trace = _trace_of_a_cluster(files, folder)
+        if trace:
+            raise CorruptRecordError(f"{folder} has no records, and yet there is {trace}")
+    return end_offset
+
+
+def refuse_lost_topics(files: Files, found: Replayed) -> None:
+    """`LostTopicsError` when a partition is there that the log has never told of.
+
+    For a log that a crash has left: each partition was made after its topic was in the log. After a
+    loss of power the names of folders may be on the disk and the end of the log not; then its
+    records are lost as well, and were acknowledged.
+    """
+    if not files.exists(""):
+        return
+    lost = []
+    for name in files.list(""):
+        partition = parse_partition(name)
+        if partition is None or partition == METADATA_PARTITION or not files.is_folder(name):
+            continue
+        if not _is_known(files, name, partition, found):
+            lost.append(name)
+    if lost:
+        raise LostTopicsError(lost)
+
+
+def read_epoch(files: Files, path: str) -> int:
+    """The epoch in a quorum's state; 0 without the file."""
+    data = read_file(files, path)
+    if data is None:
+        return 0
+    try:
+        epoch = json.loads(data)["leaderEpoch"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptRecordError(f"{path} is no quorum state: {error}") from error
+    if not isinstance(epoch, int):
+        raise CorruptRecordError(f"{path} has the epoch {epoch!r}")
+    return epoch
+
+
+def _is_known(files: Files, folder: str, partition: TopicPartition, found: Replayed) -> bool:
+    topic_id = _topic_id(files, folder)
+    if topic_id is None:
+        topic = found.image.topics.get(partition.topic)
+        if topic is None:
+            return not _has_records(files, folder)
+    elif topic_id in found.removed_topics:
+        return True  # A crash came before its folder was removed.
+    else:
+        topic = found.image.topics_by_id.get(topic_id)
+    return topic is not None and partition.partition < len(topic.partitions)
+
+
+def _topic_id(files: Files, folder: str) -> Uuid | None:
+    try:
+        return read_topic_id(files, folder)
+    except CorruptRecordError:
+        return None  # Told when the partition is opened.
+
+
+def _has_records(files: Files, folder: str) -> bool:
+    return any(
+        name.endswith(LOG_SUFFIX) and files.size(f"{folder}/{name}") > 0
+        for name in files.list(folder)
+    )
+
+
+def _trace_of_a_cluster(files: Files, folder: str) -> str:
+    """Something that only a cluster leaves that had a metadata log; empty when there is nothing."""
+    if files.exists(folder):
+        newest = newest_checkpoint(files, folder)
+        if newest is not None:
+            return f"the snapshot {newest.name}"
+        epoch = read_epoch(files, f"{folder}/{QUORUM_STATE}")
+        if epoch > 0:
+            return f"epoch {epoch} in {QUORUM_STATE}"
+    for name in files.list("") if files.exists("") else ():
+        if parse_partition(name) not in (None, METADATA_PARTITION) and files.is_folder(name):
+            return f"the partition {name}"
+    return ""
+
+
+def _closed_at(files: Files, folder: str) -> Offset:
+    """Where the log ended when it was closed: the newest snapshot of producers names it."""
+    names = files.list(folder) if files.exists(folder) else []
+    stems = [name.removesuffix(SNAPSHOT_SUFFIX) for name in names if name.endswith(SNAPSHOT_SUFFIX)]
+    return Offset(max((int(stem) for stem in stems if stem.isdecimal()), default=0))
