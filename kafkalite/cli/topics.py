@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -207,9 +207,16 @@ def create(
             },
             raise_errors=False,
         )
-        results = [_created(topic, if_not_exists=if_not_exists) for topic in answer["topics"]]
+        found = _in_order(wanted, answer)
+        results = [_created(topic, if_not_exists=if_not_exists) for topic in found]
         admin.wait_for_topics([each.name for each in results if each.row["created"]])
     output.results(results)
+
+
+def _in_order(names: Iterable[str], answer: Mapping[str, Any]) -> list[Topic]:
+    """What the broker said of each, which it says in any order."""
+    said = {topic["name"]: topic for topic in answer["topics"]}
+    return [said[name] for name in names]
 
 
 def _created(answer: Mapping[str, Any], *, if_not_exists: bool) -> Result:
@@ -280,7 +287,8 @@ def delete(
     """
     with connection.admin() as admin:
         answer = admin.delete_topics(dict.fromkeys(names), raise_errors=False)
-    output.results([_deleted(topic, if_exists=if_exists) for topic in answer["topics"]])
+    found = _in_order(dict.fromkeys(names), answer)
+    output.results([_deleted(topic, if_exists=if_exists) for topic in found])
 
 
 def _deleted(answer: Mapping[str, Any], *, if_exists: bool) -> Result:
