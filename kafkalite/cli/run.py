@@ -14,8 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kafkalite.cli.assignments import parse_assignments
-from kafkalite.cli.errors import CommandError
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.topic_wish import parse_topics
 
 _VARIABLES = ("KAFKA_BOOTSTRAP_SERVERS", "SPRING_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS")

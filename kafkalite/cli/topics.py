@@ -12,6 +12,7 @@ from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.completion import TopicName, TopicNames
 from kafkalite.cli.config_changes import change_configs, configs_of
 from kafkalite.cli.connection import Connection
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.log_ranges import LogRange, Topic, find_topics, log_ranges, partitions_of
 from kafkalite.cli.output import (
     Column,
@@ -26,7 +27,6 @@ from kafkalite.cli.output import (
 from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
-from kafkalite.cli.settings import WrongUseError
 from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, parse_topics
 from kafkalite.errors import ErrorCode
 from kafkalite.types import Uuid, format_uuid

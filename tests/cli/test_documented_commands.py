@@ -15,7 +15,7 @@ COMMANDS = [
     command
     for text in ("README.md", "docs/command-line.md")
     for command in re.findall(
-        r"^    kafkalite (.*(?:\\\n.*)*)$", (ROOT / text).read_text(encoding="utf-8"), re.MULTILINE
+        r"^    kafkalite ((?:.*\\\n)*.*)$", (ROOT / text).read_text(encoding="utf-8"), re.MULTILINE
     )
 ]
 
