@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import kafkalite.protocol.messages.alter_configs as alter
 import kafkalite.protocol.messages.describe_configs as describe
 import kafkalite.protocol.messages.incremental_alter_configs as incremental
+from kafkalite.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from kafkalite.protocol.schema import Request
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
@@ -25,6 +26,7 @@ def requests() -> Iterator[Asked]:
     yield from _alter_topics()
     yield from _alter_others()
     yield from _replace()
+    yield from _list_resources()
 
 
 def _describe_configs() -> Iterator[Asked]:
@@ -289,3 +291,12 @@ def _replace() -> Iterator[Asked]:
     yield ask((TOPIC, x, [(age, "13"), (age, "15")]), (TOPIC, z, [(age, "99")]))
     yield ask()
     yield _now(x, z)
+
+
+def _list_resources() -> Iterator[Asked]:
+    """Of brokers and their loggers, and of no type that there is; topics come in no order there."""
+    yield ListConfigResourcesRequest(), 0
+    for types in ([BROKER], [LOGGER], [BROKER, LOGGER], [LOGGER, BROKER, BROKER]):
+        yield ListConfigResourcesRequest(resource_types=types), 1
+    for types in ([99], [0], [-1], [1], [BROKER, 99]):
+        yield ListConfigResourcesRequest(resource_types=types), 1

@@ -11,12 +11,12 @@ from cyclopts import App, CycloptsError, Parameter
 from kafkalite import __version__
 from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.groups import groups
 from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
 from kafkalite.cli.serve import serve
-from kafkalite.cli.settings import WrongUseError
 from kafkalite.cli.shell_completion import completion
 from kafkalite.cli.topics import topics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import WrongUseError
 
 
 def parse_assignments(texts: Iterable[str]) -> dict[str, str]:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from kafkalite.cli.errors import CommandError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.refusals import Refusal
-from kafkalite.cli.settings import WrongUseError
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer, KafkaProducer

@@ -12,14 +12,13 @@ from cyclopts import Parameter
 
 from kafkalite.cli.completion import GroupName, TopicName
 from kafkalite.cli.connection import Connection
-from kafkalite.cli.errors import CommandError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.log_ranges import find_topics, log_ranges
 from kafkalite.cli.output import Output
 from kafkalite.cli.positions import Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
 from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
-from kafkalite.cli.settings import WrongUseError
 
 
 def consume(

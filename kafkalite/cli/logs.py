@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from datetime import UTC, datetime
 from typing import Literal
 
 LogFormat = Literal["text", "json"]
@@ -19,6 +18,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter`."""
         import json
+        from datetime import UTC, datetime
 
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         event: dict[str, object] = {

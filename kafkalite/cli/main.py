@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from kafkalite.cli.errors import CommandError
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import CommandError, WrongUseError
 
 _FAILED = 1
 _WRONG_USE = 2

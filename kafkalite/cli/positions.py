@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import WrongUseError
 
 if TYPE_CHECKING:
     from kafka import TopicPartition

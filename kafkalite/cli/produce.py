@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from kafkalite.cli.completion import TopicName
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.deliveries import Delivered, Deliveries
-from kafkalite.cli.errors import CommandError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.input_lines import (
     MAX_LINE_BYTES,
     ParseLine,
@@ -25,7 +25,6 @@ from kafkalite.cli.output import Output, counted, print_json
 from kafkalite.cli.partitioning import Partitioning
 from kafkalite.cli.progress import progress_of
 from kafkalite.cli.record_json import NewRecord, parse_record
-from kafkalite.cli.settings import WrongUseError
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import WrongUseError
 
 
 class TextFilter:

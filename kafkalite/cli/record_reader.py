@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafkalite.cli.errors import CommandError
+
 if TYPE_CHECKING:
     from kafka import KafkaConsumer, TopicPartition
 
 Record = Any  # kafka-python's ConsumerRecord.
 
 _POLL_MS = 500
+_MOST_EMPTY_POLLS = 60
+"""In a row, where records are known to be there: kafka-python waits for a lost broker for ever."""
 
 
 class RecordReader(Protocol):
@@ -44,8 +48,15 @@ class PartitionReader:
 
     def batches(self) -> Iterator[list[Record]]:
         """See `RecordReader`."""
+        empty_polls = 0
         while not self._is_at_end():
             polled = self._consumer.poll(timeout_ms=_POLL_MS)
+            empty_polls = 0 if polled else empty_polls + 1
+            if self._ends is not None and empty_polls > _MOST_EMPTY_POLLS:
+                raise CommandError(
+                    f"nothing comes any more, for {_MOST_EMPTY_POLLS * _POLL_MS // 1000} s, and "
+                    "there is more to read: has the broker stopped?"
+                )
             yield [
                 record
                 for partition, records in polled.items()

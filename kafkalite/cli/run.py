@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
-import subprocess
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Mapping
-from types import FrameType
+from contextlib import suppress
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from kafkalite.cli.assignments import parse_assignments
-from kafkalite.cli.errors import CommandError
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.topic_wish import parse_topics
 
 _VARIABLES = ("KAFKA_BOOTSTRAP_SERVERS", "SPRING_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS")
@@ -60,36 +60,58 @@ def run(
     try:
         broker = Broker(topics=parse_topics(topic), settings=settings, port=port)
         with broker:
-            return _ended(command, dict.fromkeys((*_VARIABLES, *env), broker.bootstrap))
+            variables = dict.fromkeys((*_VARIABLES, *env), broker.bootstrap)
+            return asyncio.run(_ended(command, variables))
     except ValueError as error:
         raise WrongUseError(str(error)) from error
     except BrokerError as error:
         raise CommandError(str(error)) from error
 
 
-def _ended(command: tuple[str, ...], variables: Mapping[str, str]) -> int:
+async def _ended(command: tuple[str, ...], variables: Mapping[str, str]) -> int:
     """The exit code, for a shell."""
+    forwarding = _Forwarding()
     try:
-        process = subprocess.Popen(command, env={**os.environ, **variables})  # noqa: S603  # Asked to.
+        process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **variables})
     except OSError as error:
         print(f"kafkalite: cannot run {command[0]} ({error.strerror})", file=sys.stderr)
         return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
-    _forward_signals(process)
-    code = process.wait()
+    forwarding.begin(process)
+    code = await process.wait()
     return code if code >= 0 else _SIGNALLED - code
 
 
-def _forward_signals(process: subprocess.Popen[bytes]) -> None:
-    """What is sent to this process is meant for the command."""
+class _Forwarding:
+    """What is sent to this process is meant for the command. What comes before it has begun waits.
 
-    def forward(number: int, frame: FrameType | None) -> None:
-        name = signal.Signals(number).name
-        if not (name in _FROM_TERMINAL and _is_in_foreground()):
+    By the event loop: of a plain handler the wait for a process knows nothing when the signal comes
+    just before it blocks, or to another thread.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._early: list[int] = []
+        loop = asyncio.get_running_loop()
+        for name in _FORWARDED:
+            number = getattr(signal, name, None)
+            if number is not None:
+                with suppress(NotImplementedError):  # On Windows consoles tell both.
+                    loop.add_signal_handler(number, self._on_signal, number)
+
+    def begin(self, process: Process) -> None:
+        """The command runs."""
+        self._process = process
+        for number in self._early:
             process.send_signal(number)
 
-    for name in _FORWARDED:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), forward)
+    def _on_signal(self, number: int) -> None:
+        if signal.Signals(number).name in _FROM_TERMINAL and _is_in_foreground():
+            return
+        if self._process is None:
+            self._early.append(number)
+        else:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(number)
 
 
 def _is_in_foreground() -> bool:

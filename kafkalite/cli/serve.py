@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.logs import LogFormat, log_note, start_logging
-from kafkalite.cli.settings import WrongUseError, gather
+from kafkalite.cli.settings import gather
 from kafkalite.cli.topic_wish import parse_topics
 from kafkalite.ports.process import raise_descriptor_limit
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkalite.cli.errors import WrongUseError
+
 if TYPE_CHECKING:
     from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
 _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
 """Without one of these the environment sets nothing: CLUSTER_ID alone need not be Kafka's."""
-
-
-class WrongUseError(Exception):
-    """One line for a person: which setting is wrong, and what is allowed. The exit code is 2."""
 
 
 class Settings(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import WrongUseError
 
 AS_THE_BROKER_SAYS = -1
 """The number of partitions that CreateTopics takes for `num.partitions`."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -12,12 +11,12 @@ from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.completion import TopicName, TopicNames
 from kafkalite.cli.config_changes import change_configs, configs_of
 from kafkalite.cli.connection import Connection
-from kafkalite.cli.log_ranges import LogRange, Topic, find_topics, log_ranges, partitions_of
+from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.log_ranges import Topic, find_topics, log_ranges
 from kafkalite.cli.output import (
     Column,
     Output,
     Result,
-    Row,
     counted,
     print_heading,
     print_json,
@@ -26,13 +25,9 @@ from kafkalite.cli.output import (
 from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.topic_views import described, listed
 from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, parse_topics
 from kafkalite.errors import ErrorCode
-from kafkalite.types import Uuid, format_uuid
-
-if TYPE_CHECKING:
-    from kafka import TopicPartition
 
 topics = App(
     name="topics",
@@ -70,24 +65,10 @@ def list_topics(
     with connection.admin() as admin:
         found = [each for each in admin.describe_topics() if internal or not each["is_internal"]]
         ranges = log_ranges(admin, found)
-    rows = [_listed(topic, ranges) for topic in sorted(found, key=lambda topic: topic["name"])]
+    rows = [listed(topic, ranges) for topic in sorted(found, key=lambda topic: topic["name"])]
     output.rows(
         _LISTED, rows, none="There are no topics; `kafkalite topics create NAME` makes one."
     )
-
-
-def _listed(topic: Topic, ranges: Mapping[TopicPartition, LogRange]) -> Row:
-    partitions = partitions_of(topic)
-    known = [ranges[each] for each in partitions if each in ranges]
-    return {
-        "topic": topic["name"],
-        "partitions": len(partitions),
-        "replication_factor": max(
-            (len(each["replica_nodes"]) for each in topic["partitions"]), default=0
-        ),
-        "internal": topic["is_internal"],
-        "records": sum(each.end_offset - each.start_offset for each in known),
-    }
 
 
 @topics.command
@@ -108,55 +89,13 @@ def describe(
         ranges = log_ranges(admin, found)
         changed = configs_of(admin, "topic", [topic["name"] for topic in found], all_of_them=False)
     documents = [
-        _described(topic, ranges, _own(configs))
-        for topic, configs in zip(found, changed, strict=True)
+        described(topic, ranges, configs) for topic, configs in zip(found, changed, strict=True)
     ]
     if output.json:
         print_json(documents)
         return
     for number, document in enumerate(documents):
         _print_described(document, is_first=number == 0)
-
-
-def _described(
-    topic: Topic, ranges: Mapping[TopicPartition, LogRange], configs: Mapping[str, str]
-) -> dict[str, object]:
-    return {
-        "topic": topic["name"],
-        "id": format_uuid(Uuid(UUID(topic["topic_id"]).bytes)),
-        "internal": topic["is_internal"],
-        "configs": configs,
-        "partitions": _partitions(topic, ranges),
-    }
-
-
-def _own(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Those of the topic, without what its broker says."""
-    return {
-        key: each["value"]
-        for key, each in sorted(configs.items())
-        if each["config_source"] == "DYNAMIC_TOPIC_CONFIG"
-    }
-
-
-def _partitions(topic: Topic, ranges: Mapping[TopicPartition, LogRange]) -> list[Row]:
-    rows: list[Row] = []
-    answers = sorted(topic["partitions"], key=lambda partition: partition["partition_index"])
-    for answer, partition in zip(answers, partitions_of(topic), strict=True):
-        known = ranges.get(partition)
-        rows.append(
-            {
-                "partition": partition.partition,
-                "leader": answer["leader_id"] if known else None,
-                "leader_epoch": answer["leader_epoch"],
-                "replicas": list(answer["replica_nodes"]),
-                "in_sync_replicas": list(answer["isr_nodes"]),
-                "offline_replicas": list(answer["offline_replicas"]),
-                "start_offset": known.start_offset if known else None,
-                "end_offset": known.end_offset if known else None,
-            }
-        )
-    return rows
 
 
 def _print_described(document: Mapping[str, Any], *, is_first: bool) -> None:
@@ -207,9 +146,16 @@ def create(
             },
             raise_errors=False,
         )
-        results = [_created(topic, if_not_exists=if_not_exists) for topic in answer["topics"]]
+        found = _in_order(wanted, answer)
+        results = [_created(topic, if_not_exists=if_not_exists) for topic in found]
         admin.wait_for_topics([each.name for each in results if each.row["created"]])
     output.results(results)
+
+
+def _in_order(names: Iterable[str], answer: Mapping[str, Any]) -> list[Topic]:
+    """What the broker said of each, which it says in any order."""
+    said = {topic["name"]: topic for topic in answer["topics"]}
+    return [said[name] for name in names]
 
 
 def _created(answer: Mapping[str, Any], *, if_not_exists: bool) -> Result:
@@ -280,7 +226,8 @@ def delete(
     """
     with connection.admin() as admin:
         answer = admin.delete_topics(dict.fromkeys(names), raise_errors=False)
-    output.results([_deleted(topic, if_exists=if_exists) for topic in answer["topics"]])
+    found = _in_order(dict.fromkeys(names), answer)
+    output.results([_deleted(topic, if_exists=if_exists) for topic in found])
 
 
 def _deleted(answer: Mapping[str, Any], *, if_exists: bool) -> Result:

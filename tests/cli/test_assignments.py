@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.cli.assignments import parse_assignments
-from kafkalite.cli.settings import WrongUseError
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.topic_wish import parse_topics
 
 

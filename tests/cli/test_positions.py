@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.positions import AtOffset, AtTime, Edge, Position, parse_position
-from kafkalite.cli.settings import WrongUseError
 from kafkalite.ports.clock import RealClock
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.record_filter import TextFilter
-from kafkalite.cli.settings import WrongUseError
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.listening import host_resolves
-from kafkalite.cli.settings import Settings, WrongUseError, gather
+from kafkalite.cli.settings import Settings, gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 

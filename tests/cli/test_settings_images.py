@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.cli.settings import Settings, WrongUseError, gather
+from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.settings import Settings, gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError

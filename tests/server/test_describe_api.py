@@ -1,5 +1,5 @@
-"""DescribeCluster and DescribeLogDirs while a broker runs. What they answer to odd requests is in
-`test_admin_answers.py`."""
+"""DescribeCluster, ListConfigResources and DescribeLogDirs while a broker runs. What they answer to
+odd requests is in `test_admin_answers.py`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
 )
+from kafkalite.protocol.messages.list_config_resources import (
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import OTHER, OTHER_HOST, two_brokers
 from tests.server.requests import batch
@@ -111,3 +116,25 @@ async def test_a_disk_that_cannot_be_asked_is_told(
     monkeypatch.setattr(running.files, "space", refuse)
     result = await folder(running, None)
     assert (result.error_code, result.log_dir) == (ErrorCode.KAFKA_STORAGE_ERROR, "memory")
+
+
+@simulated
+async def test_whatever_has_settings_is_listed(simulation: Simulation) -> None:
+    """Groups and subscriptions as a Kafka may have left them: none is made here yet."""
+
+    async def listed(*types: int, version: int = 1) -> list[tuple[int, str]]:
+        request = ListConfigResourcesRequest(resource_types=list(types))
+        client = await running.client()
+        answer = await client.ask(request, version, ListConfigResourcesResponse)
+        assert answer.error_code == ErrorCode.NONE
+        return [(found.resource_type, found.resource_name) for found in answer.config_resources]
+
+    topic, broker, logger, metrics, group = 2, 4, 8, 16, 32
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1])
+        for type, name in ((group, "g"), (metrics, "m"), (broker, ""), (topic, "t")):
+            other._commit(ConfigRecord(resource_type=type, resource_name=name, name="k", value="v"))
+        brokers = [(logger, "1"), (logger, "2"), (broker, "1"), (broker, "2")]
+        assert await listed() == [(group, "g"), (metrics, "m"), *brokers, (topic, "t")]
+        assert await listed(topic, group) == [(group, "g"), (topic, "t")]
+        assert await listed(version=0) == [(metrics, "m")]

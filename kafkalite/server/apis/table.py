@@ -23,6 +23,7 @@ from kafkalite.server.apis import (
     init_producer_id,
     join_group,
     leave_group,
+    list_config_resources,
     list_groups,
     list_offsets,
     list_partition_reassignments,
@@ -65,5 +66,6 @@ APIS: tuple[ApiModule, ...] = (
     list_partition_reassignments,  # 46
     offset_delete,  # 47
     describe_cluster,  # 60
+    list_config_resources,  # 74
     describe_topic_partitions,  # 75
 )
