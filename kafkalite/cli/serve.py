@@ -242,11 +242,18 @@ def _explained(options: argparse.Namespace, config: BrokerConfig) -> Iterator[No
     """Turn what a person can mend into one line."""
     from kafkalite.errors import CorruptRecordError, InvariantError
     from kafkalite.log.meta_properties import LogDirectoryError
+    from kafkalite.stores.losses import LostTopicsError
 
     try:
         yield
     except LogDirectoryError as error:
         raise CannotStartError(f"{error}; choose another folder with --data") from error
+    except LostTopicsError as error:
+        raise CannotStartError(
+            f"the metadata log in {options.data} has lost the topics of {error.names}; put its "
+            "files back, or move those folders away to start without them, or choose another "
+            "folder with --data"
+        ) from error
     except (CorruptRecordError, InvariantError) as error:
         raise CannotStartError(
             f"the metadata log in {options.data} is damaged ({error}); move the folder away, or "
