@@ -18,11 +18,17 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
     """Around a start: turns what a person can mend into `CommandError`. `data` is the folder."""
     from kafkalite.errors import CorruptRecordError, InvariantError
     from kafkalite.log.meta_properties import LogDirectoryError
+    from kafkalite.stores.losses import LostTopicsError
 
     try:
         yield
     except LogDirectoryError as error:
         raise CommandError(f"{error}; choose another folder with --data") from error
+    except LostTopicsError as error:
+        raise CommandError(
+            f"the metadata log in {data} has lost the topics of {error.names}; put its files back, "
+            "or move those folders away to start without them, or choose another folder with --data"
+        ) from error
     except (CorruptRecordError, InvariantError) as error:
         raise CommandError(
             f"the metadata log in {data} is damaged ({error}); move the folder away, or "

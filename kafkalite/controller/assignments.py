@@ -30,7 +30,9 @@ def placed_partitions(
     active = active_ids(image)
     placed = place_replicas(image.brokers.values(), partitions=count, factor=factor, seed=seed)
     # Partitions of the same replicas are the same, and few in kind: one image does for all of them.
-    kinds = {replicas: _new_partition(image, replicas, active) for replicas in dict.fromkeys(placed)}
+    kinds = {
+        replicas: _new_partition(image, replicas, active) for replicas in dict.fromkeys(placed)
+    }
     return [kinds[replicas] for replicas in placed]
 
 

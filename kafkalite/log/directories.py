@@ -275,6 +275,13 @@ class LogDirectory:
         self.logs[partition] = log
         return log
 
+    def expire_producers_after(self, expiration_ms: int) -> None:
+        """Forget producers that are silent for so long, in the logs that are open and those to
+        come."""
+        self._expiration_ms = expiration_ms
+        for log in self.logs.values():
+            log.producers.expiration_ms = expiration_ms
+
     def delete_partition(self, partition: TopicPartition, unique: Uuid) -> str | None:
         """Let go of it and rename it, so that its name is free at once: the folder for `remove`;
         None when it has none.

@@ -81,11 +81,12 @@ class ProducerState:
 class ProducerStates:
     """All producers that wrote to one log and have not expired."""
 
-    __slots__ = ("_expiration_ms", "_name", "_states")
+    __slots__ = ("_name", "_states", "expiration_ms")
 
     def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         self._name = name
-        self._expiration_ms = expiration_ms
+        self.expiration_ms = expiration_ms
+        """After how long a producer that is silent is forgotten; may be replaced."""
         self._states: dict[ProducerId, ProducerState] = {}
 
     def __len__(self) -> int:
@@ -200,7 +201,7 @@ class ProducerStates:
     def _is_expired(self, state: ProducerState, now: TimestampMs) -> bool:
         return (
             state.transaction_first_offset is None
-            and now - state.last_timestamp >= self._expiration_ms
+            and now - state.last_timestamp >= self.expiration_ms
         )
 
     def restore(self, states: list[ProducerState], now: TimestampMs) -> None:

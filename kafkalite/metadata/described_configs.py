@@ -25,9 +25,7 @@ from kafkalite.metadata.topic_names import validate_topic_name
 from kafkalite.types import BrokerId
 
 
-def _layers(
-    image: MetadataImage, broker_id: BrokerId, settings: Mapping[str, str]
-) -> BrokerLayers:
+def _layers(image: MetadataImage, broker_id: BrokerId, settings: Mapping[str, str]) -> BrokerLayers:
     """Where the settings of a broker come from; `settings`: what its own file has."""
     return BrokerLayers(
         {"broker.id": str(broker_id), **settings},

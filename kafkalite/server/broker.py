@@ -17,9 +17,10 @@ from typing import Self
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
-from kafkalite.errors import InvariantError
+from kafkalite.errors import InvariantError, KafkaError
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import BrokerRegistration, MetadataSession, MetadataStore
 from kafkalite.ports.clock import Clock
@@ -234,6 +235,8 @@ class Broker:
             if is_first:
                 self._replicas.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
+            if concerns_brokers(delta):
+                self._follow_settings(image)
             try:
                 self._replicas.apply(image, delta)
                 self._groups.apply(image, delta)
@@ -254,6 +257,17 @@ class Broker:
             )
         )
         self._controller.start(session)
+
+    def _follow_settings(self, image: MetadataImage) -> None:
+        """Act by what the metadata says of this broker, where that may change while it runs."""
+        try:
+            config = effective_broker_config(image, self._config)
+            self._listeners.limit(config)
+        except KafkaError as error:
+            _log.warning("settings of brokers in the metadata are not followed: %s", error.message)
+        else:
+            self._replicas.configure(config)
+            self._storage.directory.expire_producers_after(config.producer_id_expiration_ms)
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""

@@ -89,7 +89,8 @@ class ServerListener(Generic[S]):
         self._pool = pool
         self._handle = handle
         self._new_session = new_session
-        self._limits = limits or ConnectionLimits()
+        self.limits = limits or ConnectionLimits()
+        """May be replaced: new connections are held to what it is then."""
         self._checks_views = checks_views
         self._listener: Listener | None = None
         self._connections: dict[ClientConnection[S], _Standing] = {}
@@ -142,7 +143,7 @@ class ServerListener(Generic[S]):
             await self._emptied
 
     def _accept(self, peer: Address) -> ClientConnection[S] | None:
-        limits = self._limits
+        limits = self.limits
         host = peer.host.removeprefix(_MAPPED_PREFIX)
         per_ip = limits.max_connections_per_ip_overrides.get(host, limits.max_connections_per_ip)
         if self._counts.total >= limits.max_connections:
@@ -177,8 +178,8 @@ class ServerListener(Generic[S]):
             self._emptied.set_result(None)
 
     def _sweep_later(self) -> None:
-        if self._limits.max_idle_ms >= 0:
-            every_ms = max(_MIN_SWEEP_MS, self._limits.max_idle_ms // _SWEEPS_AN_IDLE_TIME)
+        if self.limits.max_idle_ms >= 0:
+            every_ms = max(_MIN_SWEEP_MS, self.limits.max_idle_ms // _SWEEPS_AN_IDLE_TIME)
             self._sweep_timer = self._clock.call_at(self._clock.now_ms() + every_ms, self._sweep)
 
     def _sweep(self) -> None:
@@ -187,7 +188,7 @@ class ServerListener(Generic[S]):
         for connection, standing in list(self._connections.items()):
             if connection.take_activity():
                 standing.active_ms = now_ms
-            elif now_ms - standing.active_ms >= self._limits.max_idle_ms:
+            elif now_ms - standing.active_ms >= self.limits.max_idle_ms:
                 connection.close()
         self._sweep_later()
 

@@ -30,13 +30,7 @@ class Listeners:
         self._network = network
         self._clock = clock
         self._checks_views = checks_views
-        self._limits = ConnectionLimits(
-            max_connections=config.max_connections,
-            max_connections_per_ip=config.max_connections_per_ip,
-            max_connections_per_ip_overrides=parse_ip_limits(config),
-            max_idle_ms=config.connections_max_idle_ms,
-            max_request_bytes=config.socket_request_max_bytes,
-        )
+        self._limits = _limits(config)
         self._started: list[ServerListener[Session]] = []
 
     def start(self, handle: Handle[Session]) -> None:
@@ -56,6 +50,13 @@ class Listeners:
             )
             listener.start(wanted.bound.host, wanted.bound.port)
             self._started.append(listener)
+
+    def limit(self, config: BrokerConfig) -> None:
+        """Hold new connections to these settings, whatever the first ones were. `KafkaError` for
+        settings that make no sense."""
+        self._limits = _limits(config)
+        for listener in self._started:
+            listener.limits = self._limits
 
     async def stop(self, until_ms: int) -> None:
         """Accept no more, let answers leave until that time, and return when all is closed."""
@@ -81,3 +82,13 @@ class Listeners:
             for wanted, listener in zip(self._wanted, self._started, strict=True)
             if wanted.advertised is not None
         )
+
+
+def _limits(config: BrokerConfig) -> ConnectionLimits:
+    return ConnectionLimits(
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        max_connections_per_ip_overrides=parse_ip_limits(config),
+        max_idle_ms=config.connections_max_idle_ms,
+        max_request_bytes=config.socket_request_max_bytes,
+    )

@@ -26,7 +26,6 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.delta import MetadataDelta, PartitionChange
 from kafkalite.metadata.image import (
-    ConfigResource,
     ConfigResourceType,
     MetadataImage,
     PartitionImage,
@@ -75,7 +74,6 @@ class ReplicaManager:
         `make_later` logs that have no folder yet."""
         self._broker_id = broker_id
         self._config = config
-        self._effective_config = config
         """With what the metadata has for this broker and for all."""
         self._directory = directory
         self._clock = clock
@@ -189,12 +187,16 @@ class ReplicaManager:
         else:
             _log.warning("%s is not in the metadata: set aside as %s", stray, folder)
 
+    def configure(self, config: BrokerConfig) -> None:
+        """Give topics these defaults from now on."""
+        self._config = config
+        for topic in self._by_name:
+            self._configure(topic)
+
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """Hold what `image` gives this broker. When it returns, partitions led here are usable, or
         offline."""
         self.image = image
-        if any(resource.type == ConfigResourceType.BROKER for resource in delta.configs):
-            self._configure_broker()
         for topic in delta.deleted:
             self._delete(topic)
         for change in delta.partitions():
@@ -349,17 +351,4 @@ class ReplicaManager:
             partition.log.configure(config)
 
     def _topic_config(self, topic: str) -> TopicConfig:
-        return TopicConfig.of(self.image.topic_config(topic), self._effective_config)
-
-    def _configure_broker(self) -> None:
-        """Settings in the metadata are above those of the broker's file (KIP-226)."""
-        configs, broker = self.image.configs, ConfigResourceType.BROKER
-        of_all = configs.get(ConfigResource(broker, ""), {})
-        of_this = configs.get(ConfigResource(broker, str(self._broker_id)), {})
-        try:
-            self._effective_config = BrokerConfig.of({**self._config.settings, **of_all, **of_this})
-        except KafkaError as error:
-            _log.warning("settings of brokers in the metadata are not followed: %s", error.message)
-            return
-        for topic in self._by_name:
-            self._configure(topic)
+        return TopicConfig.of(self.image.topic_config(topic), self._config)

@@ -20,6 +20,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
@@ -181,6 +182,61 @@ async def test_topics_follow_a_broker_whose_defaults_are_altered(running: Runnin
         assert await produce_size(running, 300) == expected
         shown = await describe(running, BROKER, name or "1", "message.max.bytes")
         assert shown["message.max.bytes"].value == (value or ("200" if name == "1" else "1048588"))
+
+
+async def alter_brokers(running: Running, name: str, key: str, value: str | None) -> None:
+    request = edit(name, key, value)
+    request.resources[0].resource_type = BROKER
+    client = await running.client()
+    answer = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+    assert answer.responses[0].error_code == ErrorCode.NONE, answer
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+@simulated
+async def test_connections_are_held_to_what_the_broker_is_told_while_it_runs(
+    simulation: Simulation, name: str
+) -> None:
+    """And after a restart."""
+    files = MemoryFiles()
+
+    async def takes(running: Running) -> bool:
+        """Whether it takes a third connection."""
+        client = await running.connect("third")
+        try:
+            await client.ask(MetadataRequest(), 1, MetadataResponse)
+        except ConnectionError:
+            return False
+        return True
+
+    async with start(simulation, files) as running:
+        await running.connect("second")
+        await alter_brokers(running, name, "max.connections", "2")
+        assert not await takes(running)
+    async with start(simulation, files) as running:
+        await running.client()
+        await running.connect("second")
+        assert not await takes(running)
+        await alter_brokers(running, name, "max.connections", None)
+        assert await takes(running)
+
+
+@served()
+async def test_silent_producers_are_forgotten_when_the_broker_is_told(running: Running) -> None:
+    await running.create("t")
+    await alter_brokers(running, "1", "producer.id.expiration.ms", "5000")
+    await running.create("u")
+    for topic in ("t", "u"):
+        assert running.partition(topic).log.producers.expiration_ms == 5000
+
+
+@served()
+async def test_settings_of_brokers_that_make_no_sense_together_are_not_followed(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    await alter_brokers(running, "1", "max.connections.per.ip", "0")
+    assert "settings of brokers in the metadata are not followed" in caplog.text
+    await running.connect("another")
 
 
 @simulated

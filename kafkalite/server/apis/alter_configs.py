@@ -9,8 +9,8 @@ append on.
 Kafka differs: to a request that names a resource twice it gives no answer at all. Here each is
 refused with INVALID_REQUEST, as in IncrementalAlterConfigs.
 
-Missing: settings of brokers but those that give topics their defaults; those of groups and of
-client metrics subscriptions, see `controller/other_configs.py`.
+Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
+of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ API = Api(
     AlterConfigsResponse,
     min_version=0,
     max_version=2,
-    missing="most settings of brokers; those of groups and client metrics subscriptions",
+    missing="settings of groups and client metrics subscriptions; listeners of brokers",
 )
 
 

@@ -1,0 +1,149 @@
+"""Settings of brokers, one or all, that are altered while they run (KIP-226).
+
+What Kafka takes is kept in the metadata, whether it acts here or not, as in a broker's own file.
+Brokers follow at once what gives topics their defaults, `max.connections` and its kin, and
+`producer.id.expiration.ms`.
+
+Kafka differs: its listeners, settings of single ones (`listener.name.`), and what belongs to TLS,
+SASL and plug-ins can be altered there while it runs. Here that is refused, with a message that says
+so.
+
+Kafka differs: it refuses numbers of threads that are more than double or less than half of what
+they are. Here such settings have no effect.
+
+Source: Kafka's `DynamicBrokerConfig`, `ConfigAdminManager`; order and words were asked of the real
+broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+from kafkalite.config.keys import ConfigKey, ConfigType
+from kafkalite.config.listeners import parse_ip_limits
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.config_edits import changes, config_records, edited_list
+from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.types import BrokerId
+
+MIN_IN_SYNC = "min.insync.replicas"
+"""Kafka keeps it in the metadata for all brokers, where eligible leader replicas need it."""
+_IP_LIMITS = "max.connections.per.ip.overrides"
+_OUR_PREFIX = "kafkalite."
+_OF_A_LISTENER = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
+"""Kafka takes these with the name of a listener before them alone."""
+_OF_ONE_BROKER = (
+    "cordoned.log.dirs",
+    "listener.security.protocol.map",
+    "listeners",
+    "principal.builder.class",
+    "sasl.",
+    "ssl.",
+)
+"""Kafka does not take these for all brokers at once."""
+_NOT_WHILE_IT_RUNS = (*_OF_ONE_BROKER, "config.providers", "listener.name.", "metric.reporters")
+"""Beginnings of names, as the two above."""
+
+
+def alter_broker(
+    image: MetadataImage, wanted: ResourceEdits, *, asked: BrokerId, replaces_all: bool
+) -> list[Change]:
+    """Records of what changes; `KafkaError` for what Kafka refuses, and for what cannot be altered
+    here. `asked`: the broker that the client asked, the one whose settings it may alter."""
+    from kafkalite.config.described_keys import broker_keys  # Few ask: not at a start.
+
+    name, keys = wanted.resource.name, broker_keys()
+    if name and node_id(name) != asked:
+        _refuse(f"Unexpected broker id, expected {asked}, but received {node_id(name)}")
+    before = image.configs.get(wanted.resource, {})
+    after = {} if replaces_all else dict(before)
+    for edit in wanted.edits:
+        value = _edited(edit, before.get(edit.name), keys.get(edit.name))
+        if value is None:
+            after.pop(edit.name, None)
+        else:
+            after[edit.name] = value
+    changed = changes(before, after)
+    _check({key: value for key, value in changed.items() if value is not None}, keys, name)
+    if MIN_IN_SYNC in changed and name:
+        _refuse_config(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
+    if MIN_IN_SYNC in changed and MIN_IN_SYNC not in after:
+        _refuse_config(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
+    _refuse_any(
+        "kafkalite does not alter these configs while it runs",
+        (key for key in changed if key.startswith(_NOT_WHILE_IT_RUNS)),
+    )
+    return config_records(wanted.resource, changed)
+
+
+def _check(settings: Mapping[str, str], keys: Mapping[str, ConfigKey], broker: str) -> None:
+    """What is newly set, in Kafka's order."""
+    _refuse_any(
+        "Cannot update these configs dynamically",
+        (key for key in settings if key in keys and keys[key].is_read_only),
+    )
+    _refuse_any(
+        "These security configs can be dynamically updated only per-listener using the listener"
+        " prefix",
+        (key for key in settings if key.startswith(_OF_A_LISTENER)),
+    )
+    for key, text in settings.items():
+        if key in keys:
+            _check_value(keys[key], text)
+        elif key.startswith(_OUR_PREFIX):
+            _refuse(f"Unknown broker config name: {key}")
+    if not broker:
+        _refuse_any(
+            "Cannot update these configs at default cluster level, broker id must be specified",
+            (key for key in settings if key.startswith(_OF_ONE_BROKER)),
+        )
+
+
+def _check_value(key: ConfigKey, text: str) -> None:
+    try:
+        key.parse(text)
+        if key.name == _IP_LIMITS:
+            parse_ip_limits(BrokerConfig(max_connections_per_ip_overrides=text))
+    except KafkaError as error:
+        _refuse(error.message)
+
+
+def _edited(edit: ConfigEdit, before: str | None, key: ConfigKey | None) -> str | None:
+    """What the setting becomes; None: it goes."""
+    if edit.operation not in list(ConfigOperation):
+        _refuse(f"Unknown operations type {edit.operation}")
+    if edit.operation == ConfigOperation.DELETE:
+        return None
+    if edit.operation == ConfigOperation.SET:
+        return edit.value
+    if key is None:
+        _refuse_config(f"Unknown config name: {edit.name}")
+    if key.type is not ConfigType.LIST:
+        verb = ConfigOperation(edit.operation).name.lower()
+        _refuse_config(f"Config value {verb} is not allowed for config key: {edit.name}")
+    return edited_list((key.default or "") if before is None else before, edit)
+
+
+def node_id(name: str) -> int:
+    """The number of a broker that is named so; `KafkaError` when it is none."""
+    if not (name.removeprefix("-").isdecimal() and name.isascii()):
+        _refuse(f"Node id must be an integer, but it is: {name}")
+    return int(name)
+
+
+def _refuse_any(why: str, keys: Iterable[str]) -> None:
+    found = list(keys)
+    if found:
+        _refuse(f"{why}: [{', '.join(found)}]")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _refuse_config(message: str) -> NoReturn:
+    raise KafkaError(ErrorCode.INVALID_CONFIG, message)

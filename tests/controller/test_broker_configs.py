@@ -1,0 +1,181 @@
+"""Settings of brokers that are altered while they run: what is kept, and what Kafka refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.controller.broker_configs import alter_broker, node_id
+from kafkalite.controller.config_edits import config_records
+from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.types import BrokerId
+
+BROKER = ConfigResourceType.BROKER
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+ALL, ME = ConfigResource(BROKER, ""), ConfigResource(BROKER, "1")
+IN_SYNC = "min.insync.replicas"
+IMAGE = MetadataImage(
+    configs={
+        ALL: {IN_SYNC: "1", "log.cleaner.threads": "2"},
+        ME: {"message.max.bytes": "5"},
+    }
+)
+
+
+def alter(name: str, *edits: ConfigEdit, replaces_all: bool = False) -> list[Change]:
+    wanted = ResourceEdits(ConfigResource(BROKER, name), edits)
+    return alter_broker(IMAGE, wanted, asked=BrokerId(1), replaces_all=replaces_all)
+
+
+def refusal(name: str, *edits: ConfigEdit, replaces_all: bool = False) -> tuple[ErrorCode, str]:
+    with pytest.raises(KafkaError) as refused:
+        alter(name, *edits, replaces_all=replaces_all)
+    return refused.value.code, refused.value.message
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+def test_what_is_altered_is_kept_whether_it_acts_or_not(name: str) -> None:
+    settings = {
+        "log.retention.ms": "2000",
+        "max.connections": "7",
+        "max.connections.per.ip.overrides": "127.0.0.1:3",
+        "num.io.threads": "16",
+        "some.plug-in": "x",
+    }
+    records = alter(name, *(ConfigEdit(key, SET, value) for key, value in settings.items()))
+    assert records == config_records(ConfigResource(BROKER, name), settings)
+
+
+def test_lists_grow_and_shrink() -> None:
+    longer = alter("1", ConfigEdit("log.cleanup.policy", APPEND, "compact"))
+    assert longer == config_records(ME, {"log.cleanup.policy": "delete,compact"})
+    shorter = alter("1", ConfigEdit("log.cleanup.policy", SUBTRACT, "delete"))
+    assert shorter == config_records(ME, {"log.cleanup.policy": ""})
+
+
+def test_what_is_kept_may_go() -> None:
+    edit = ConfigEdit("log.cleaner.threads", DELETE, None)
+    assert alter("", edit) == config_records(ALL, {"log.cleaner.threads": None})
+    kept = ConfigEdit(IN_SYNC, SET, "1")
+    assert alter("", kept, replaces_all=True) == config_records(ALL, {"log.cleaner.threads": None})
+
+
+def test_all_settings_of_a_broker_are_replaced() -> None:
+    records = alter("1", ConfigEdit("log.retention.ms", SET, "6"), replaces_all=True)
+    assert records == config_records(ME, {"log.retention.ms": "6", "message.max.bytes": None})
+
+
+def test_what_changes_nothing_is_granted() -> None:
+    assert alter("1") == []
+    assert alter("1", ConfigEdit("log.retention.ms", DELETE, None)) == []
+    assert alter("1", ConfigEdit("listeners", DELETE, None)) == []
+    kept = ConfigEdit("log.cleaner.threads", SET, "2"), ConfigEdit(IN_SYNC, SET, "1")
+    assert alter("", *kept) == []
+
+
+def test_in_sync_replicas_of_all_brokers_stay() -> None:
+    words = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
+    assert refusal("", replaces_all=True) == (ErrorCode.INVALID_CONFIG, words)
+    assert refusal("", ConfigEdit(IN_SYNC, DELETE, None)) == (ErrorCode.INVALID_CONFIG, words)
+    assert alter("", ConfigEdit(IN_SYNC, SET, "2")) == config_records(ALL, {IN_SYNC: "2"})
+    words = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+    assert refusal("1", ConfigEdit(IN_SYNC, SET, "2")) == (ErrorCode.INVALID_CONFIG, words)
+
+
+FIXED = "Cannot update these configs dynamically"
+BY_LISTENER = (
+    "These security configs can be dynamically updated only per-listener using the listener prefix"
+)
+OF_ONE = "Cannot update these configs at default cluster level, broker id must be specified"
+HERE = "kafkalite does not alter these configs while it runs"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "words"),
+    [
+        ("1", "log.dirs", "b", f"{FIXED}: [log.dirs]"),
+        ("", "node.id", "x", f"{FIXED}: [node.id]"),
+        ("1", "kafkalite.record.validation", "full", f"{FIXED}: [kafkalite.record.validation]"),
+        ("1", "kafkalite.record", "full", "Unknown broker config name: kafkalite.record"),
+        ("", "ssl.keystore.location", "x", f"{BY_LISTENER}: [ssl.keystore.location]"),
+        ("1", "ssl.truststore.type", "JKS", f"{BY_LISTENER}: [ssl.truststore.type]"),
+        ("1", "ssl.key.password", "x", f"{BY_LISTENER}: [ssl.key.password]"),
+        ("", "listeners", "x", f"{OF_ONE}: [listeners]"),
+        ("", "ssl.protocol", "TLSv1.3", f"{OF_ONE}: [ssl.protocol]"),
+        ("", "sasl.jaas.config", "x", f"{OF_ONE}: [sasl.jaas.config]"),
+        ("", "cordoned.log.dirs", "*", f"{OF_ONE}: [cordoned.log.dirs]"),
+        ("1", "listeners", "x", f"{HERE}: [listeners]"),
+        ("1", "sasl.enabled.mechanisms", "PLAIN", f"{HERE}: [sasl.enabled.mechanisms]"),
+        ("", "metric.reporters", "x", f"{HERE}: [metric.reporters]"),
+        ("", "listener.name.a.max.connections", "5", f"{HERE}: [listener.name.a.max.connections]"),
+        (
+            "1",
+            "log.cleaner.threads",
+            "b",
+            "Invalid value b for configuration log.cleaner.threads: Not a number of type INT",
+        ),
+        (
+            "",
+            "max.connections",
+            "-1",
+            "Invalid value -1 for configuration max.connections: Value must be at least 0",
+        ),
+        (
+            "",
+            "max.connections.per.ip.overrides",
+            "nonsense",
+            "Error parsing configuration property 'max.connections.per.ip.overrides': 'nonsense' is"
+            " not HOST:COUNT",
+        ),
+    ],
+)
+def test_values_that_are_refused(name: str, key: str, value: str, words: str) -> None:
+    assert refusal(name, ConfigEdit(key, SET, value)) == (ErrorCode.INVALID_REQUEST, words)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (("listeners", "ssl.keystore.location", "node.id"), f"{FIXED}: [node.id]"),
+        (("listeners", "ssl.keystore.type"), f"{BY_LISTENER}: [ssl.keystore.type]"),
+        (("listeners", "max.connections"), "Invalid value x for configuration max.connections"),
+        (("metric.reporters", "listeners"), f"{OF_ONE}: [listeners]"),
+    ],
+)
+def test_of_several_faults_kafkas_first_is_told(keys: tuple[str, ...], words: str) -> None:
+    _, message = refusal("", *(ConfigEdit(key, SET, "x") for key in keys))
+    assert message.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "code", "words"),
+    [
+        ("2", None, 42, "Unexpected broker id, expected 1, but received 2"),
+        ("one", None, 42, "Node id must be an integer, but it is: one"),
+        ("\u0661", None, 42, "Node id must be an integer, but it is: \u0661"),
+        ("1", ConfigEdit("a", 9, "b"), 42, "Unknown operations type 9"),
+        ("1", ConfigEdit("a", APPEND, "b"), 40, "Unknown config name: a"),
+        (
+            "1",
+            ConfigEdit("message.max.bytes", APPEND, "1"),
+            40,
+            "Config value append is not allowed for config key: message.max.bytes",
+        ),
+        (
+            "1",
+            ConfigEdit("num.partitions", SUBTRACT, "1"),
+            40,
+            "Config value subtract is not allowed for config key: num.partitions",
+        ),
+    ],
+)
+def test_edits_that_are_refused(name: str, edit: ConfigEdit | None, code: int, words: str) -> None:
+    edits = () if edit is None else (edit,)
+    assert refusal(name, *edits) == (ErrorCode(code), words)
+
+
+def test_a_node_may_have_any_number() -> None:
+    assert [node_id("0"), node_id("-1"), node_id("17")] == [0, -1, 17]
