@@ -49,11 +49,20 @@ BANNED_TEXTS = {
 WITH_BANNED_TEXT: dict[str, str] = {
     "tests/test_tidy.py": "names them",
 }
-TEXT_SUFFIXES = {"", ".cfg", ".ini", ".java", ".md", ".properties", ".py", ".sh", ".toml", ".xml"}
+TEXT_SUFFIXES = {
+    *("", ".cfg", ".go", ".ini", ".java", ".js", ".json", ".md", ".properties", ".py", ".rs"),
+    *(".sh", ".toml", ".xml"),
+}
+BUILT = {"__pycache__", "build", "node_modules", "target"}
+"""Folders of what comes out of building, or was installed for it."""
 
 
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def is_built(path: Path) -> bool:
+    return not BUILT.isdisjoint(path.relative_to(ROOT).parts)
 
 
 @cache
@@ -62,7 +71,8 @@ def sources() -> list[Path]:
     found = []
     for folder in ("kafkalite", "tests", "compat_tests", "tools", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if not any(path.is_relative_to(other) for other in NOT_OURS):
+            foreign = any(path.is_relative_to(other) for other in NOT_OURS)
+            if not foreign and not is_built(path):
                 found.append(path)
     return found
 
@@ -195,7 +205,7 @@ def texts() -> list[tuple[str, str]]:
     folders = ("kafkalite", "tests", "compat_tests", "tools", "benchmarks", "docs", ".ci")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     for path in [*paths, *ROOT.glob("*.*"), ROOT / "Makefile"]:
-        if path.is_file() and path.suffix in TEXT_SUFFIXES and "__pycache__" not in path.parts:
+        if path.suffix in TEXT_SUFFIXES and not is_built(path) and path.is_file():
             found.append((relative(path), path.read_text(encoding="utf-8")))
     return found
 

@@ -1,0 +1,38 @@
+"""Four libraries for Go, through what all languages share."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat_tests.language_cases import LanguageCases
+
+pytestmark = pytest.mark.go
+
+
+class TestFranzGo(LanguageCases):
+    language = "go"
+    library = "franz-go"
+
+
+class TestSarama(LanguageCases):
+    """As it comes, which is for brokers of 2.8."""
+
+    language = "go"
+    library = "sarama"
+
+
+class TestNewestSarama(LanguageCases):
+    """Told to take the newest versions it has."""
+
+    language = "go"
+    library = "sarama-newest"
+
+
+class TestKafkaGo(LanguageCases):
+    language = "go"
+    library = "kafka-go"
+
+
+class TestConfluentKafkaGo(LanguageCases):
+    language = "go"
+    library = "confluent-kafka-go"

@@ -1,0 +1,124 @@
+"""What a library in another language must be able to do, written once.
+
+Each language has a program (`programs.py` builds it) that is started as
+
+    BOOTSTRAP=HOST:PORT BASE_TIMESTAMP=MS PROGRAM LIBRARY SCENARIO TOPIC [CODEC]
+
+It makes TOPIC, which nobody used before, does the scenario, prints what it saw as one line of JSON
+`{"scenario": ..., "ok": true, ...}` and ends with 0; or with `"ok": false, "error": ...` and 1. A
+scenario gives up after a minute of waiting for one thing. Groups are named as their topic. Records
+are those of `sample.py`, or numbered ones: values 0, 1, 2 and so on, a second apart from
+BASE_TIMESTAMP on.
+
+`round-trip` sends 10,000 records with CODEC, reads them and compares every field. It tells whether
+    the topic was `listed_at_once`, when the program first looked for it; how many records were
+    `received`; the first few `differences`, as text.
+`group`: a member reads 50 numbered records in each of 4 partitions, and commits; a second joins;
+    both read 10 more in each; the second leaves, and the first has all partitions again. It tells
+    the partitions that the first had `alone`, those of both as `shared`, and partition and offset
+    of each of the 40 `received`, sorted.
+`resume`: of 30 numbered records a member reads all, commits offset 20 and leaves; two more read
+    what is left, one after the other, and commit nothing. It tells the offsets each `received`.
+`seek`: of 40 numbered records it asks for the offset of four times: 1 ms before the first, that of
+    record 10, 1 ms after that, 1 ms after the last; and reads all from between records 9 and 10 on.
+    It tells the offsets `found`, -1 for none, and those `received`.
+`delete` sends 20 records, deletes the topic, makes it again and sends 5. It tells whether the topic
+    was `gone_at_once`, when the program first looked for it, and the offsets `received`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compat_tests.client_cases import MANY, Codec
+from compat_tests.confluent.adapter import ConfluentClient
+from compat_tests.programs import Command, program
+from compat_tests.sample import BASE_TIMESTAMP, in_order, samples
+from compat_tests.stored import stored_codecs
+from kafkalite.protocol.records.compression import Compression
+
+PATIENCE_S = 150
+
+Facts = dict[str, Any]
+"""Any: whatever JSON a program prints; the cases compare it."""
+Run = Callable[..., Facts]
+
+
+class LanguageCases:
+    """A library's test class inherits these, and names both."""
+
+    language: str
+    library: str
+
+    @pytest.fixture
+    def command(self) -> Command:
+        """Starts the program, which is built if need be."""
+        return program(self.language)
+
+    @pytest.fixture
+    def run(self, command: Command, bootstrap: str, topic: str) -> Run:
+        """Puts the library through a scenario, with a topic of its own."""
+
+        def run(scenario: str, *more: str) -> Facts:
+            told = {"BOOTSTRAP": bootstrap, "BASE_TIMESTAMP": str(BASE_TIMESTAMP)}
+            done = subprocess.run(
+                [*command, self.library, scenario, topic, *more],
+                env={**os.environ, **told},
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+            )
+            said = f"{done.stdout[-2_000:]}\n{done.stderr[-2_000:]}"
+            assert done.returncode == 0, said
+            (line,) = done.stdout.splitlines()
+            facts: Facts = json.loads(line)
+            assert (facts.pop("scenario"), facts.pop("ok")) == (scenario, True)
+            return facts
+
+        return run
+
+    @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+    def test_every_field_of_10000_records_comes_back(
+        self, run: Run, bootstrap: str, topic: str, codec: Codec
+    ) -> None:
+        facts = run("round-trip", codec)
+        assert facts.pop("listed_at_once") or is_foreign()
+        assert facts == {"received": MANY, "differences": []}
+        # A batch that would not become smaller by it, librdkafka does not compress.
+        stored = stored_codecs(bootstrap, topic) - {Compression.NONE}
+        assert stored == {Compression[codec.upper()]} - {Compression.NONE}
+        # Another library has the same records, so that no two faults of one hide each other.
+        in_order(ConfluentClient(bootstrap).read(topic, MANY), samples(MANY))
+
+    def test_two_members_share_and_one_leaves(self, run: Run) -> None:
+        facts = run("group")
+        first, second = facts["shared"]
+        assert facts["alone"] == sorted(first + second) == [0, 1, 2, 3]
+        assert len(first) == len(second) == 2
+        expected = [[partition, offset] for partition in range(4) for offset in range(50, 60)]
+        assert facts["received"] == expected
+
+    def test_a_new_member_resumes_where_the_last_committed(self, run: Run) -> None:
+        rest = list(range(20, 30))
+        assert run("resume") == {"received": [list(range(30)), rest, rest]}
+
+    def test_seeking_by_time(self, run: Run) -> None:
+        assert run("seek") == {"found": [0, 10, 11, -1], "received": list(range(10, 40))}
+
+    def test_a_topic_deleted_and_created_again_is_empty(self, run: Run) -> None:
+        facts = run("delete")
+        assert facts.pop("gone_at_once") or is_foreign()
+        assert facts == {"received": list(range(5))}
+
+
+def is_foreign() -> bool:
+    """The real Kafka's broker learns of a topic a moment after its controller has answered;
+    kafkalite answers only when all is done."""
+    return "BOOTSTRAP" in os.environ

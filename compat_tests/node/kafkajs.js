@@ -1,0 +1,180 @@
+// kafkajs as a client of the scenarios. It compresses with gzip alone; the other codecs are plugged in,
+// as its documentation has it.
+
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+
+import { lz4Compress, lz4Decompress } from '@platformatic/wasm-utils'
+import kafkajs from 'kafkajs'
+import snappy from 'kafkajs-snappy'
+
+import { Inbox } from './inbox.js'
+import { HEARTBEAT_MS, METADATA_MS, SESSION_MS } from './scenarios.js'
+
+const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
+const BATCH = 1_000 // records: one send is one batch, and 10,000 would be more than a broker takes.
+
+const zstdCompress = promisify(zlib.zstdCompress)
+const zstdDecompress = promisify(zlib.zstdDecompress)
+CompressionCodecs[CompressionTypes.Snappy] = snappy
+CompressionCodecs[CompressionTypes.LZ4] = () => ({
+  compress: async encoder => lz4Compress(encoder.buffer),
+  decompress: async bytes => lz4Decompress(bytes)
+})
+CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+  compress: async encoder => zstdCompress(encoder.buffer),
+  decompress: async bytes => zstdDecompress(bytes)
+})
+const CODECS = {
+  none: CompressionTypes.None,
+  gzip: CompressionTypes.GZIP,
+  snappy: CompressionTypes.Snappy,
+  lz4: CompressionTypes.LZ4,
+  zstd: CompressionTypes.ZSTD
+}
+
+export class KafkaJs {
+  #kafka
+
+  constructor(bootstrap) {
+    this.#kafka = new Kafka({ clientId: 'kafkajs', brokers: [bootstrap], logLevel: logLevel.ERROR })
+  }
+
+  async createTopic(topic, numPartitions) {
+    await this.#admin(admin => admin.createTopics({ topics: [{ topic, numPartitions }] }))
+  }
+
+  async deleteTopic(topic) {
+    await this.#admin(admin => admin.deleteTopics({ topics: [topic] }))
+  }
+
+  topics() {
+    return this.#admin(admin => admin.listTopics())
+  }
+
+  // kafkajs gives the end of the partition where there is no such record.
+  offsetForTime(topic, timestamp) {
+    return this.#admin(async admin => {
+      const [{ offset }] = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp)
+      const [{ high }] = await admin.fetchTopicOffsets(topic)
+      return offset === high ? -1 : Number(offset)
+    })
+  }
+
+  async produce(topic, partition, codec, records) {
+    const producer = this.#kafka.producer({ allowAutoTopicCreation: false })
+    await producer.connect()
+    const messages = records.map(({ key, value, headers, timestamp }) => ({
+      key, value, partition, headers: grouped(headers), timestamp: String(timestamp)
+    }))
+    for (let at = 0; at < messages.length; at += BATCH) {
+      const batch = messages.slice(at, at + BATCH)
+      await producer.send({ topic, acks: -1, compression: CODECS[codec], messages: batch })
+    }
+    await producer.disconnect()
+  }
+
+  // There is no reading without a group.
+  async read(topic, from, count) {
+    const group = `reader-of-${topic}-${from ?? 'beginning'}`
+    const member = await Member.join(this.#kafka, group, topic)
+    try {
+      const offset = from === null ? 0 : await this.offsetForTime(topic, from)
+      // What was fetched before the seek may come yet.
+      if (from !== null) member.seek(offset)
+      return await member.takeMany(count, offset)
+    } finally {
+      await member.leave()
+    }
+  }
+
+  join(group, topic) {
+    return Member.join(this.#kafka, group, topic)
+  }
+
+  async #admin(use) {
+    const admin = this.#kafka.admin()
+    await admin.connect()
+    try {
+      return await use(admin)
+    } finally {
+      await admin.disconnect()
+    }
+  }
+}
+
+class Member {
+  #consumer
+  #topic
+  #inbox = new Inbox()
+  #assigned = []
+  #left = false
+
+  static async join(kafka, groupId, topic) {
+    const member = new Member()
+    member.#topic = topic
+    const consumer = member.#consumer = kafka.consumer({
+      groupId,
+      sessionTimeout: SESSION_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      metadataMaxAge: METADATA_MS,
+      maxWaitTimeInMs: HEARTBEAT_MS
+    })
+    const joined = new Promise(resolve => {
+      consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+        member.#assigned = payload.memberAssignment[topic] ?? []
+        resolve()
+      })
+    })
+    consumer.on(consumer.events.REBALANCING, () => { member.#assigned = [] })
+    consumer.on(consumer.events.CRASH, ({ payload }) => member.#inbox.fail(payload.error))
+    await consumer.connect()
+    await consumer.subscribe({ topic, fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ partition, message }) => member.#inbox.put(received(partition, message))
+    })
+    await joined
+    return member
+  }
+
+  poll() {
+    return this.#inbox.take()
+  }
+
+  takeMany(count, offset) {
+    return this.#inbox.takeMany(count, offset)
+  }
+
+  seek(offset) {
+    this.#consumer.seek({ topic: this.#topic, partition: 0, offset: String(offset) })
+  }
+
+  assignment() {
+    return this.#assigned
+  }
+
+  async commit(partition, offset) {
+    await this.#consumer.commitOffsets([{ topic: this.#topic, partition, offset: String(offset) }])
+  }
+
+  async leave() {
+    if (this.#left) return
+    this.#left = true
+    await this.#consumer.disconnect()
+  }
+}
+
+// In kafkajs a header that is there twice has a list of values.
+function grouped(headers) {
+  const found = {}
+  for (const [name, value] of headers) (found[name] ??= []).push(value)
+  return found
+}
+
+function received(partition, { offset, key, value, headers, timestamp }) {
+  const pairs = Object.entries(headers ?? {}).flatMap(([name, values]) =>
+    [values].flat().map(content => [name, content])
+  )
+  return { partition, offset: Number(offset), key, value, headers: pairs, timestamp: Number(timestamp) }
+}

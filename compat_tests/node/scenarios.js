@@ -1,0 +1,131 @@
+// What each library is put through, written once. A client has createTopic, deleteTopic, topics,
+// produce, read, offsetForTime and join, each with fresh connections; a member, which join gives, has
+// poll (which waits a moment), assignment, commit and leave, and commits only when it is told to.
+
+import { BASE_TIMESTAMP, differences, numbered, samples } from './records.js'
+
+export const PATIENCE_MS = 60_000
+export const MOMENT_MS = 100
+export const SESSION_MS = 6_000 // the shortest that a broker takes.
+export const HEARTBEAT_MS = 500
+export const METADATA_MS = 500 // how often a member looks for new topics.
+const MANY = 10_000
+
+export const scenarios = {
+  'round-trip': async (client, topic, codec) => {
+    const listed = await create(client, topic, 1)
+    const sent = samples(MANY)
+    await client.produce(topic, 0, codec, sent)
+    const got = await client.read(topic, null, MANY)
+    return { listed_at_once: listed, received: got.length, differences: differences(sent, got) }
+  },
+
+  group: async (client, topic) => {
+    await create(client, topic, 4)
+    await fill(client, topic, 4, 0, 50)
+    const members = []
+    try {
+      members.push(await client.join(topic, topic))
+      const [first] = members
+      await pollUntil(got => got.length >= 200, first)
+      const alone = sorted(first)
+      for (let partition = 0; partition < 4; partition++) await first.commit(partition, 50)
+      members.push(await client.join(topic, topic))
+      const second = members[1]
+      await pollUntil(() => members.every(each => each.assignment().length === 2), ...members)
+      const shared = members.map(sorted)
+      await fill(client, topic, 4, 50, 10)
+      const got = await pollUntil(got => got.length >= 40, ...members)
+      await second.leave()
+      await pollUntil(() => first.assignment().length === 4, first)
+      return { alone, shared, received: places(got) }
+    } finally {
+      for (const member of members) await member.leave()
+    }
+  },
+
+  resume: async (client, topic) => {
+    await create(client, topic, 1)
+    await fill(client, topic, 1, 0, 30)
+    const received = []
+    for (const count of [30, 10, 10]) {
+      const member = await client.join(topic, topic)
+      try {
+        const got = await pollUntil(got => got.length >= count, member)
+        if (received.length === 0) await member.commit(0, 20)
+        received.push(got.map(each => each.offset))
+      } finally {
+        await member.leave()
+      }
+    }
+    return { received }
+  },
+
+  seek: async (client, topic) => {
+    await create(client, topic, 1)
+    await fill(client, topic, 1, 0, 40)
+    const found = []
+    for (const after of [-1, 10_000, 10_001, 39_001]) {
+      found.push(await client.offsetForTime(topic, BASE_TIMESTAMP + after))
+    }
+    const got = await client.read(topic, BASE_TIMESTAMP + 9_500, 30)
+    return { found, received: got.map(each => each.offset) }
+  },
+
+  delete: async (client, topic) => {
+    await create(client, topic, 1)
+    await fill(client, topic, 1, 0, 20)
+    await client.deleteTopic(topic)
+    const gone = await listed(client, topic, false)
+    await create(client, topic, 1)
+    await fill(client, topic, 1, 20, 5)
+    const got = await client.read(topic, null, 5)
+    return { gone_at_once: gone, received: got.map(each => each.offset) }
+  }
+}
+
+// Makes a topic, and waits until the broker lists it; the real Kafka answers a little before.
+async function create(client, topic, partitions) {
+  await client.createTopic(topic, partitions)
+  return listed(client, topic, true)
+}
+
+// Waits until the broker lists a topic, or lists it no more. Was it so at the first look?
+async function listed(client, topic, wanted) {
+  const deadline = performance.now() + PATIENCE_MS
+  for (let looks = 1; performance.now() < deadline; looks++) {
+    const names = await client.topics()
+    if (names.includes(topic) === wanted) return looks === 1
+  }
+  throw new Error(`${topic}: listed=${wanted} never came true`)
+}
+
+// Sends the records first, first + 1 and so on to each partition.
+async function fill(client, topic, partitions, first, count) {
+  for (let partition = 0; partition < partitions; partition++) {
+    await client.produce(topic, partition, 'none', numbered(first, count))
+  }
+}
+
+// Lets the members poll in turn until the condition holds of all that they got.
+async function pollUntil(holds, ...members) {
+  const got = []
+  const deadline = performance.now() + PATIENCE_MS
+  while (!holds(got)) {
+    if (performance.now() > deadline) {
+      const assigned = JSON.stringify(members.map(sorted))
+      throw new Error(`${got.length} records after ${PATIENCE_MS} ms, assigned: ${assigned}`)
+    }
+    for (const member of members) got.push(...(await member.poll()))
+  }
+  return got
+}
+
+function sorted(member) {
+  return member.assignment().toSorted((a, b) => a - b)
+}
+
+// Partition and offset of each, sorted.
+function places(got) {
+  return got.map(each => [each.partition, each.offset]).sort((a, b) => a[0] - b[0] || a[1] - b[1])
+}
