@@ -17,7 +17,10 @@ from compat_tests.client_cases import Client
 from compat_tests.process import KafkaliteProcess
 from compat_tests.sample import BASE_TIMESTAMP, Sample
 
-SESSION_MS = 6_000
+SESSION_MS = 30_000
+"""Longer than a broker needs to start again, and than a busy machine holds up a heartbeat. Members
+whose session ends, and librdkafka's by their own clock, go back to what the group committed."""
+SHORT_SESSION_MS = 6_000
 """The shortest that a broker takes."""
 PATIENCE_S = 60
 METADATA_MS = 500
@@ -46,7 +49,9 @@ class Member(Protocol):
     and commits only when it is told to."""
 
     @classmethod
-    def join(cls, bootstrap: str, group: str, topics: Sequence[str]) -> Self:
+    def join(
+        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+    ) -> Self:
         """Subscribe. A topic that begins with `^` is a pattern of topics."""
         ...
 
@@ -128,8 +133,10 @@ class GroupCases:
         """Makes members, and has those leave that did not."""
         joined: list[Member] = []
 
-        def join(group: str, *topics: str, at: str = bootstrap) -> Member:
-            joined.append(self.member.join(at, group, topics))
+        def join(
+            group: str, *topics: str, at: str = bootstrap, session_ms: int = SESSION_MS
+        ) -> Member:
+            joined.append(self.member.join(at, group, topics, session_ms))
             return joined[-1]
 
         yield join
@@ -159,7 +166,7 @@ class GroupCases:
         self, client: Client, topic: str, group: str, join: Callable[..., Member], bootstrap: str
     ) -> None:
         client.create_topic(topic, 2)
-        survivor = join(group, topic)
+        survivor = join(group, topic, session_ms=SHORT_SESSION_MS)
         poll_until(lambda got: survivor.assignment() == places(topic, 2), survivor)
         name = f"{self.member.__module__}:{self.member.__name__}"
         command = (sys.executable, "-m", "compat_tests.group_member", name)
@@ -171,7 +178,8 @@ class GroupCases:
             doomed.kill()
             doomed.wait()
         poll_until(lambda got: survivor.assignment() == places(topic, 2), survivor)
-        assert SESSION_MS / 1_000 * 0.5 < time.perf_counter() - began < SESSION_MS / 1_000 * 3
+        session_s = SHORT_SESSION_MS / 1_000
+        assert session_s * 0.5 < time.perf_counter() - began < session_s * 3
 
     def test_a_new_member_resumes_where_the_last_committed(
         self, client: Client, topic: str, group: str, join: Callable[..., Member]

@@ -19,16 +19,18 @@ WAIT_S = 60
 class AiokafkaMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str, topics: Sequence[str]) -> None:
+    def __init__(self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int) -> None:
         self._is_open = True
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._consumer = self._run(self._start(bootstrap, group, topics))
+        self._consumer = self._run(self._start(bootstrap, group, topics, session_ms))
 
     @classmethod
-    def join(cls, bootstrap: str, group: str, topics: Sequence[str]) -> Self:
-        return cls(bootstrap, group, topics)
+    def join(
+        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+    ) -> Self:
+        return cls(bootstrap, group, topics, session_ms)
 
     def poll(self) -> list[Got]:
         batches = self._run(self._consumer.getmany(timeout_ms=100))
@@ -61,11 +63,13 @@ class AiokafkaMember:
             self._thread.join(WAIT_S)
             self._loop.close()
 
-    async def _start(self, bootstrap: str, group: str, topics: Sequence[str]) -> AIOKafkaConsumer:
+    async def _start(
+        self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int
+    ) -> AIOKafkaConsumer:
         consumer = AIOKafkaConsumer(
             bootstrap_servers=bootstrap,
             group_id=group,
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             heartbeat_interval_ms=500,
             metadata_max_age_ms=METADATA_MS,
             auto_offset_reset="earliest",

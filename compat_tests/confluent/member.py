@@ -15,13 +15,13 @@ WAIT_S = 30.0
 class ConfluentMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str) -> None:
+    def __init__(self, bootstrap: str, group: str, session_ms: int) -> None:
         self._is_open = True
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
                 "group.id": group,
-                "session.timeout.ms": SESSION_MS,
+                "session.timeout.ms": session_ms,
                 "heartbeat.interval.ms": 500,
                 "topic.metadata.refresh.interval.ms": METADATA_MS,
                 "auto.offset.reset": "earliest",
@@ -31,8 +31,10 @@ class ConfluentMember:
         )
 
     @classmethod
-    def join(cls, bootstrap: str, group: str, topics: Sequence[str]) -> Self:
-        member = cls(bootstrap, group)
+    def join(
+        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+    ) -> Self:
+        member = cls(bootstrap, group, session_ms)
         member._consumer.subscribe(list(topics))
         return member
 

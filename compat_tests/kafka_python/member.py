@@ -25,14 +25,14 @@ WAIT_S = 60
 class KafkaPythonMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str, topics: Sequence[str]) -> None:
+    def __init__(self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int) -> None:
         self._is_open = True
         self._got: queue.SimpleQueue[list[Got]] = queue.SimpleQueue()
         self._wanted: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap,
             group_id=group,
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             heartbeat_interval_ms=500,
             metadata_max_age_ms=METADATA_MS,
             auto_offset_reset="earliest",
@@ -46,8 +46,10 @@ class KafkaPythonMember:
         self._thread.start()
 
     @classmethod
-    def join(cls, bootstrap: str, group: str, topics: Sequence[str]) -> Self:
-        return cls(bootstrap, group, topics)
+    def join(
+        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+    ) -> Self:
+        return cls(bootstrap, group, topics, session_ms)
 
     def poll(self) -> list[Got]:
         try:

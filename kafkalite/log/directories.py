@@ -3,18 +3,12 @@
     meta.properties          whose folder it is (meta_properties.py)
     .lock                    held while a broker runs on it
     .kafka_cleanshutdown     written last of all at a clean stop, removed first at a start
-    *-offset-checkpoint      offsets of all partitions (checkpoints.py)
+    *-offset-checkpoint      offsets of all partitions (offset_checkpoints.py)
     topic-0/                 a partition
     topic-0...               see folder_names.py
 
 Opens and closes logs; which ones there should be, the metadata says. What else is in the folder is
 somebody's own and is left alone. Source: Kafka's `LogManager`.
-
-Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
-is warned of, and what it told begins anew: all is scanned, from the first segment on.
-
-Kafka differs: it writes the checkpoints every few seconds while it runs, too. Here a clean stop
-writes them: after a crash more is scanned.
 
 Kafka differs: it keeps the folder of a deleted partition, renamed, for `file.delete.delay.ms`, for
 those who still read. Here leases keep what is read, so the folder goes at once.
@@ -29,16 +23,7 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import (
-    CLEANER_OFFSETS,
-    HIGH_WATERMARKS,
-    LOG_START_OFFSETS,
-    RECOVERY_POINTS,
-    read_file,
-    read_offsets,
-    read_topic_id,
-    write_offsets,
-)
+from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_file, read_topic_id, write_offsets
 from kafkalite.log.clean_stop import Refusals, Round, close_logs
 from kafkalite.log.files import DiskSpace, Files, Lock
 from kafkalite.log.folder_names import (
@@ -50,6 +35,7 @@ from kafkalite.log.folder_names import (
     set_aside_name,
 )
 from kafkalite.log.meta_properties import META_PROPERTIES, LogDirectoryError, Meta, claim
+from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
@@ -96,17 +82,15 @@ class LogDirectory:
     """One locked log folder and the logs that are open in it."""
 
     __slots__ = (
+        "_clean_record",
         "_expiration_ms",
         "_files",
-        "_forgotten",
         "_has_renamed",
         "_lock",
-        "_log_starts",
         "_made_from",
-        "_recovery_points",
         "_validation",
         "broker_epoch",
-        "high_watermarks",
+        "checkpoints",
         "location",
         "logs",
         "meta",
@@ -132,20 +116,16 @@ class LogDirectory:
         self._lock = lock
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
-        self._forgotten: set[TopicPartition] = set()
-        """Set aside, yet still in the checkpoints on the disk."""
         self._has_renamed = False
         self.meta = meta
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
+        self._clean_record: bytes | None = None
         self.was_clean = False
         """Whether the last stop was a clean one."""
         self.broker_epoch = NO_BROKER_EPOCH
         """The broker's epoch when it last stopped cleanly, else -1."""
-        self._recovery_points = self._read(RECOVERY_POINTS)
-        self._log_starts = self._read(LOG_START_OFFSETS)
-        self.high_watermarks = self._read(HIGH_WATERMARKS)
-        """As of the last checkpoint: where a replica's high watermark begins."""
+        self.checkpoints = OffsetCheckpoints(files, location, self.logs)
 
     @classmethod
     def open(
@@ -206,19 +186,13 @@ class LogDirectory:
         if data is None:
             return
         self.was_clean = True
+        self._clean_record = data
         try:
             self.broker_epoch = BrokerEpoch(int(json.loads(data)["brokerEpoch"]))
         except (ValueError, KeyError, TypeError):
             self.broker_epoch = NO_BROKER_EPOCH  # Older Kafka leaves the file empty.
         self._files.remove(CLEAN_SHUTDOWN)
         self._files.sync_folder("")
-
-    def _read(self, path: str) -> dict[TopicPartition, Offset]:
-        try:
-            return read_offsets(self._files, path)
-        except CorruptRecordError as error:
-            _log.warning("%s/%s is damaged, and counts as empty: %s", self.location, path, error)
-            return {}
 
     def space(self) -> DiskSpace:
         """Of the disk that the folder is on."""
@@ -255,11 +229,7 @@ class LogDirectory:
         assert partition not in self.logs, f"{partition} is open"
         is_metadata = partition == METADATA_PARTITION
         assert is_metadata == (topic_id == METADATA_TOPIC_ID)
-        if partition in self._forgotten:
-            # Before a record comes: what they tell is the old one's, and a crash would believe it.
-            self._write_recovery_points()
-            self.write_log_starts(self.find_log_starts())
-            self._forgotten.clear()
+        self.checkpoints.open(partition)
         log = open_log(
             self._files,
             str(partition),
@@ -267,8 +237,8 @@ class LogDirectory:
             topic_id=topic_id,
             now=now,
             clean=self.was_clean,
-            recovery_point=self._recovery_points.get(partition, Offset(0)),
-            log_start_offset=self._log_starts.get(partition, Offset(0)),
+            recovery_point=self.checkpoints.recovery_points.get(partition, Offset(0)),
+            log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
             record_validation=self._validation,
             producer_expiration_ms=self._expiration_ms,
         )
@@ -304,9 +274,7 @@ class LogDirectory:
         folder = set_aside_name(partition, unique, suffix)
         self._files.rename(str(partition), folder, sync=False)
         self._has_renamed = True
-        for offsets in (self._recovery_points, self._log_starts, self.high_watermarks):
-            if offsets.pop(partition, None) is not None:
-                self._forgotten.add(partition)
+        self.checkpoints.forget(partition)
         return folder
 
     # Folders of new partitions, which a worker makes.
@@ -336,7 +304,7 @@ class LogDirectory:
     ) -> None:
         """Truncate its log, with the recovery point on the disk lowered before more is appended."""
         self.logs[partition].truncate_to(offset, now)
-        self._write_recovery_points()
+        self.checkpoints.write_recovery_points()
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""
@@ -357,41 +325,6 @@ class LogDirectory:
             self._files.sync_folder("")
         self._files.remove_folder(folder)
 
-    def write_checkpoints(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write recovery points, log starts and high watermarks. Those of partitions that are not
-        open stay as they were."""
-        self._write_recovery_points()
-        self.write_log_starts(self.find_log_starts())
-        offsets = {
-            key: offset for key, offset in self.high_watermarks.items() if key not in self.logs
-        }
-        offsets |= {
-            key: offset
-            for key, offset in high_watermarks.items()
-            if key in self.logs and key != METADATA_PARTITION
-        }
-        write_offsets(self._files, HIGH_WATERMARKS, offsets)
-
-    def find_log_starts(self) -> dict[TopicPartition, Offset]:
-        """Where the logs begin that begin within a segment; of those that are not open, as they
-        were."""
-        starts = {key: start for key, start in self._log_starts.items() if key not in self.logs}
-        for key, log in self.logs.items():
-            if log.log_start_offset > log.first_segment_offset and key != METADATA_PARTITION:
-                starts[key] = log.log_start_offset
-        return starts
-
-    def write_log_starts(self, starts: Mapping[TopicPartition, Offset]) -> None:
-        """Write their checkpoint, durably. Safe in a worker, one at a time."""
-        write_offsets(self._files, LOG_START_OFFSETS, starts)
-
-    def _write_recovery_points(self) -> None:
-        """Those of partitions that are not open stay as they were."""
-        for key, log in self.logs.items():
-            if key != METADATA_PARTITION:
-                self._recovery_points[key] = log.recovery_point
-        write_offsets(self._files, RECOVERY_POINTS, self._recovery_points)
-
     def close(
         self, *, broker_epoch: BrokerEpoch, high_watermarks: Mapping[TopicPartition, Offset]
     ) -> Iterator[Round]:
@@ -408,7 +341,7 @@ class LogDirectory:
             with refusals.of("the folder"):
                 self._files.sync_folder("")
             with refusals.of("checkpoints"):
-                self.write_checkpoints(high_watermarks)
+                self.checkpoints.write(high_watermarks)
             if not refusals and (
                 self.was_clean or not self.find_partitions(self.logs.__contains__)
             ):
@@ -431,8 +364,11 @@ class LogDirectory:
         self.logs.clear()
         self._lock.release()
 
-    def discard(self) -> None:
-        """After `abandon`, when a first start has failed: leave the place as it was found."""
+    def undo(self) -> None:
+        """Before `abandon`, when a start has failed and no log was opened: leave the place as it
+        was found, the mark of a clean stop included."""
+        if self._clean_record is not None:
+            self._files.replace(CLEAN_SHUTDOWN, self._clean_record)
         before = self._made_from
         if before is None:
             return

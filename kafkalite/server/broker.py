@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -123,7 +124,6 @@ class Broker:
                 raise self.failure
         except BaseException:
             await self._abandon()
-            storage.directory.discard()
             raise
         return self
 
@@ -274,7 +274,7 @@ class Broker:
         async with AsyncExitStack() as end:
             end.push_async_callback(self._tasks.__aexit__, None, None, None)
             end.callback(self._ports.workers.close)
-            end.callback(self._storage.abandon)
+            end.callback(partial(self._storage.abandon, is_untouched=self._session is None))
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._housekeeping.stop)

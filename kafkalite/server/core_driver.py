@@ -7,9 +7,10 @@ One driver for the controller and for every coordinator. They differ in their jo
 
 Events that come while an append is under way wait in a queue, so that a core always decides on all
 that it decided before. What makes very many records at once is decided, appended and applied in
-turns of the loop of their own, so that others have theirs in between. An append that fails ends the driver: what the core would have become is
-lost, everyone who waits is refused, and its owner starts again from the log. See
-docs/decisions/0003-driver-of-cores.md.
+turns of the loop of their own, so that others have theirs in between.
+
+An append that fails ends the driver: what the core would have become is lost, everyone who waits is
+refused, and its owner starts again from the log. See docs/decisions/0003-driver-of-cores.md.
 """
 
 from __future__ import annotations

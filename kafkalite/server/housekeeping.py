@@ -92,7 +92,7 @@ class Housekeeping:
         self._log_starts_timer = self._clock.call_at(at_ms, self._check_log_starts)
 
     def _check_log_starts(self) -> None:
-        starts = self._directory.find_log_starts()
+        starts = self._directory.checkpoints.find_log_starts()
         if starts == self._written_log_starts:
             self._check_log_starts_later()
         else:
@@ -100,7 +100,7 @@ class Housekeeping:
 
     async def _write_log_starts(self, starts: dict[TopicPartition, Offset]) -> None:
         try:
-            await self._workers.run(self._directory.write_log_starts, starts)
+            await self._workers.run(self._directory.checkpoints.write_log_starts, starts)
             self._written_log_starts = starts
         except OSError as error:
             _log.warning("the checkpoint of log starts cannot be written: %s", error)

@@ -91,6 +91,7 @@ class ReplicaManager:
         """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._doomed: dict[TopicPartition, _Doomed] = {}
         """Deleted, with a folder that may still have its name."""
+        self._removed: Container[Uuid] = ()
         self._turn: Timer | None = None
 
     # Asked by handlers.
@@ -170,13 +171,14 @@ class ReplicaManager:
             topic = image.topics.get(partition.topic)
             return topic is not None and partition.partition < len(topic.partitions)
 
+        self._removed = removed
         for stray in self._directory.find_partitions(unless=is_known):
-            self._set_stray(stray, removed)
+            self._set_stray(stray)
 
-    def _set_stray(self, stray: TopicPartition, removed: Container[Uuid]) -> None:
+    def _set_stray(self, stray: TopicPartition) -> None:
         directory, unique = self._directory, self._entropy.uuid()
         try:
-            if directory.read_topic_id(stray) in removed:
+            if directory.read_topic_id(stray) in self._removed:
                 folder = directory.delete_partition(stray, unique)
                 if folder is not None:
                     self._remove_later(folder)
@@ -305,7 +307,7 @@ class ReplicaManager:
         log = partition.log
         log.begin_epoch(image.leader_epoch)
         key = TopicPartition(partition.topic, partition.index)
-        checkpointed = self._directory.high_watermarks.get(key, log.log_start_offset)
+        checkpointed = self._directory.checkpoints.high_watermarks.get(key, log.log_start_offset)
         before = partition.last_high_watermark if leader is None else leader.high_watermark
         partition.become_leader(
             PartitionLeader(
@@ -327,7 +329,7 @@ class ReplicaManager:
         except KafkaError as error:
             if error.code is not ErrorCode.INCONSISTENT_TOPIC_ID:
                 raise
-            self._set_stray(key, ())
+            self._set_stray(key)
             log = self._open_log(key, topic.id, config)
         for cut in log.cuts:
             _log.warning("%s: %s", key, cut)

@@ -55,8 +55,7 @@ class Storage:
             try:
                 store = self._owned_store = self._open_store(config, files, clock)
             except BaseException:
-                self.abandon()
-                self.directory.discard()
+                self.abandon(is_untouched=True)
                 raise
         self.store = store
 
@@ -92,10 +91,13 @@ class Storage:
             shares = [parts[at::SYNCS_AT_ONCE] for at in range(min(SYNCS_AT_ONCE, len(parts)))]
             await asyncio.gather(*(workers.run(_run_all, share) for share in shares))
 
-    def abandon(self) -> None:
-        """Let go of it, as a crash would leave it."""
+    def abandon(self, *, is_untouched: bool = False) -> None:
+        """Let go of it, as a crash would leave it; or, when nothing was done with it, as it was
+        found."""
         with ExitStack() as end:
             end.callback(self.directory.abandon)
+            if is_untouched:
+                end.callback(self.directory.undo)
             end.callback(self.close_store)
 
 

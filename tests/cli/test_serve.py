@@ -204,8 +204,25 @@ def test_a_port_in_use(tmp_path: Path) -> None:
         line = refusal("--port", str(port), "--data", str(data))
     assert f"port {port} is in use" in line
     assert "--port" in line
-    with serving("--data", str(data), folder=tmp_path):
-        """The folder is free again."""
+    assert not data.exists(), "what never served leaves nothing behind"
+
+
+def test_a_port_in_use_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    data.mkdir()
+    with taken_port() as port:
+        refusal("--port", str(port), "--data", str(data))
+    assert list(data.iterdir()) == []
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, write)
+        assert served.end(signal.SIGTERM)[0] == 0
+    names = sorted(path.name for path in data.iterdir())
+    with taken_port() as port:
+        refusal("--port", str(port), "--data", str(data))
+    assert sorted(path.name for path in data.iterdir()) == names
+    assert CLEAN in names
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, read)
 
 
 def test_a_folder_that_another_broker_holds(tmp_path: Path) -> None:
@@ -264,6 +281,22 @@ def test_a_damaged_metadata_log(tmp_path: Path) -> None:
     line = refusal("--port", "0", "--data", str(data))
     assert "damaged" in line
     assert "--data" in line
+
+
+def test_a_metadata_log_that_has_lost_its_topics(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, write)
+        served.end(signal.SIGKILL)
+    (log,) = (data / "__cluster_metadata-0").glob("*0.log")
+    whole = log.read_bytes()
+    log.write_bytes(whole[: len(whole) // 2])
+    line = refusal("--port", "0", "--data", str(data))
+    assert f"the metadata log in {data} has lost the topics of t-0" in line
+    assert "move those folders away" in line
+    log.write_bytes(whole)
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, read)
 
 
 def test_an_address_that_cannot_be_had_is_told_with_a_remedy() -> None:

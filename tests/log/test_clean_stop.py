@@ -9,6 +9,7 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
+    BrokerEpoch,
     BrokerId,
     LeaderEpoch,
     Offset,
@@ -109,6 +110,34 @@ def test_each_file_is_waited_for_once_and_only_if_it_changed(files: CountingFile
     append(log, idempotent(0))
     close(directory)
     assert files.waits() == ["", f"{first}.log", f"/{3:020d}.snapshot"]
+
+
+def test_files_are_on_the_disk_before_their_names_and_names_before_the_mark(
+    files: CountingFiles,
+) -> None:
+    """Parts of one round may run in any order."""
+    directory, log = start(files)
+    append(log, batch())
+    other = directory.open_partition(
+        TopicPartition("orders", 4), topic_id=TOPIC_ID, config=CONFIG, now=NOW
+    )
+    append(other, batch())
+    files.synced.clear()
+    rounds = []
+    for parts in directory.close(broker_epoch=BrokerEpoch(1), high_watermarks={}):
+        for part in reversed(parts):
+            part()
+        rounds.append(sorted(files.synced))
+        files.synced.clear()
+    names = ["00000000000000000000.log", "leader-epoch-checkpoint", "partition.metadata"]
+    assert rounds == [
+        [f"{folder}/{name}" for folder in ("orders-3", "orders-4") for name in names],
+        ["orders-3", "orders-4"],
+    ]
+    assert files.synced[0] == "", "the folder that all are in"
+    files.crash()
+    directory, log = start(files)
+    assert (directory.was_clean, log.end_offset) == (True, 1)
 
 
 def test_a_log_that_is_synced_while_it_runs_waits_for_what_is_new(files: CountingFiles) -> None:

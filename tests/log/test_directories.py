@@ -13,7 +13,7 @@ from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.folder_names import METADATA_PARTITION
-from kafkalite.log.meta_properties import LogDirectoryError, Meta, format_meta, parse_meta
+from kafkalite.log.meta_properties import LogDirectoryError, Meta, format_meta
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
     METADATA_TOPIC_ID,
@@ -21,9 +21,7 @@ from kafkalite.types import (
     Offset,
     TopicPartition,
     Uuid,
-    parse_uuid,
 )
-from tests.log.golden_folders import ROOT
 from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, close
 
 ORDERS = TopicPartition("orders", 3)
@@ -139,7 +137,7 @@ def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> N
     files.crash()
     again = open_directory(files)
     assert (again.was_clean, again.broker_epoch) == (True, 13)
-    assert again.high_watermarks == {ORDERS: 1}
+    assert again.checkpoints.high_watermarks == {ORDERS: 1}
     log = open_orders(again)
     assert (log.end_offset, log.recovery_point, log.cuts) == (1, 1, ())
     files.crash()
@@ -205,7 +203,7 @@ def test_a_topic_that_is_made_again_begins_anew(files: MemoryFiles, *, is_stray:
     log.delete_records(Offset(2))
     stop(directory, high_watermark=3)
     again = open_directory(files)
-    assert again.high_watermarks == {ORDERS: 3}
+    assert again.checkpoints.high_watermarks == {ORDERS: 3}
     if is_stray:
         again.set_stray(ORDERS, UNIQUE)
     else:
@@ -213,8 +211,8 @@ def test_a_topic_that_is_made_again_begins_anew(files: MemoryFiles, *, is_stray:
         again.delete_partition(ORDERS, UNIQUE)
     log = open_orders(again, Uuid(b"another topic id"))
     assert (log.log_start_offset, log.end_offset, log.recovery_point) == (0, 0, 0)
-    assert again.high_watermarks == {}
-    assert again.find_log_starts() == {}
+    assert again.checkpoints.high_watermarks == {}
+    assert again.checkpoints.find_log_starts() == {}
 
 
 def test_an_older_topics_folder_is_a_stray(files: MemoryFiles) -> None:
@@ -236,7 +234,7 @@ def test_a_truncation_lowers_the_recovery_point_on_disk(files: MemoryFiles) -> N
     for _ in range(3):
         append(log, batch())
     log.sync()
-    directory.write_checkpoints({ORDERS: Offset(3)})
+    directory.checkpoints.write({ORDERS: Offset(3)})
     assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 3\n"
     directory.truncate_partition(ORDERS, Offset(1), NOW)
     assert log.end_offset == 1
@@ -405,33 +403,6 @@ def test_setting_partitions_aside_writes_nothing_and_waits_for_no_disk(
     assert not files.exists(folder)
 
 
-class TestMetaProperties:
-    def test_kafkas_own(self) -> None:
-        meta = parse_meta((ROOT / "meta.properties").read_bytes(), "x")
-        assert meta == Meta(
-            BrokerId(1), "oracle-AAAAAAAAAAAAAAA", parse_uuid("1x9SQgBzT5uQ75Ea6Jv__Q")
-        )
-        assert parse_meta(format_meta(meta), "x") == meta
-
-    @pytest.mark.parametrize(
-        "content",
-        [
-            b"node.id=1\n",
-            b"version=1\nnode.id=one\ncluster.id=c\ndirectory.id=1x9SQgBzT5uQ75Ea6Jv__Q\n",
-            b"version=1\nnode.id=1\ncluster.id=c\ndirectory.id=short\n",
-            b"no equals sign\n",
-            b"\xff",
-        ],
-    )
-    def test_damaged(self, content: bytes) -> None:
-        with pytest.raises(LogDirectoryError, match=r"x/meta\.properties is damaged"):
-            parse_meta(content, "x")
-
-    def test_another_version(self) -> None:
-        with pytest.raises(LogDirectoryError, match="version 0"):
-            parse_meta(b"version=0\nbroker.id=1\n", "x")
-
-
 def test_on_a_real_disk(tmp_path: Path) -> None:
     files = OsFiles(str(tmp_path / "made" / "here"))
     directory = open_directory(files)
@@ -455,7 +426,7 @@ def start_within_a_segment(directory: LogDirectory) -> None:
 def test_a_start_within_a_segment_is_remembered_over_a_clean_stop(files: MemoryFiles) -> None:
     directory = open_directory(files)
     start_within_a_segment(directory)
-    assert directory.find_log_starts() == {ORDERS: 2}
+    assert directory.checkpoints.find_log_starts() == {ORDERS: 2}
     stop(directory)
     assert open_orders(open_directory(files)).log_start_offset == 2
 
@@ -465,7 +436,7 @@ def test_a_start_within_a_segment_is_remembered_over_a_crash_once_written(
 ) -> None:
     directory = open_directory(files)
     start_within_a_segment(directory)
-    directory.write_log_starts(directory.find_log_starts())
+    directory.checkpoints.write_log_starts(directory.checkpoints.find_log_starts())
     for log in directory.logs.values():
         log.sync()
     directory.abandon()
@@ -479,7 +450,7 @@ def test_a_start_is_kept_while_its_partition_is_not_open(files: MemoryFiles) -> 
     start_within_a_segment(directory)
     stop(directory)
     again = open_directory(files)
-    assert again.find_log_starts() == {ORDERS: 2}
+    assert again.checkpoints.find_log_starts() == {ORDERS: 2}
     stop(again)
     assert open_orders(open_directory(files)).log_start_offset == 2
 
@@ -491,7 +462,7 @@ def test_a_start_at_a_segment_is_no_line_of_the_checkpoint(files: MemoryFiles) -
     log.roll(NOW)
     append(log, batch())
     log.delete_records(Offset(1))
-    assert directory.find_log_starts() == {}
+    assert directory.checkpoints.find_log_starts() == {}
 
 
 def test_the_space_of_the_disk_is_told(files: MemoryFiles) -> None:

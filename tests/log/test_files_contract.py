@@ -229,6 +229,16 @@ def test_sync_returns(file: File) -> None:
     assert file.read(0, 3) == b"abc"
 
 
+def test_sync_of_a_path_wants_something_to_be_there(files: Files, file: File) -> None:
+    file.append((b"abc",))
+    files.sync_file("a.log")
+    files.sync_folder("")
+    for missing in (files.sync_file, files.sync_folder):
+        with pytest.raises(FileNotFoundError):
+            missing("missing")
+    assert files.list("") == ["a.log"]
+
+
 def test_the_disk_has_space(files: Files, file: File) -> None:
     file.append([b"x" * 1000])
     space = files.space()
@@ -281,6 +291,24 @@ def test_a_slice_of_what_was_cut_is_short(tmp_path: Path) -> None:
     assert part.read(0, 6) == b"ab"
     part.release()
     file.close()
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_failed_replacement_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    files = OsFiles(str(tmp_path))
+    files.replace("a", b"old")
+
+    def full_disk(*_args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            files.replace("a", b"new")
+    assert files.list("") == ["a"]
+    assert whole(files, "a") == b"old"
 
 
 def test_a_failed_append_leaves_the_file_as_it_was(

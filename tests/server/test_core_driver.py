@@ -10,7 +10,7 @@ import pytest
 from kafkalite.core import CancelTimer, Outcome, Reply, Send, SetTimer
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.server import core_driver
-from kafkalite.server.core_driver import CoreDriver
+from kafkalite.server.core_driver import MANY_RECORDS, CoreDriver
 from kafkalite.types import BrokerId, Offset, TimestampMs
 from tests.server.hand_clock import HandClock
 
@@ -53,7 +53,14 @@ class Tell:
     token: Hashable | None = None
 
 
-Event = Add | Ask | Alarm | Fail | Tell
+@dataclass(frozen=True)
+class Many:
+    """Adds 1 very often, and answers what the sum will be."""
+
+    token: Hashable | None = None
+
+
+Event = Add | Ask | Alarm | Fail | Many | Tell
 
 
 class Sum:
@@ -76,6 +83,9 @@ class Sum:
                 return Outcome(timers=(SetTimer("alarm", at, Add(100)),))
             case Fail():
                 raise event.error
+            case Many():
+                replies = (Reply(event.token, self.total + MANY_RECORDS),)
+                return Outcome((1,) * MANY_RECORDS, replies)
             case Tell():
                 return Outcome(sends=(Send(BrokerId(2), "hello", "token"),))
 
@@ -302,3 +312,43 @@ def test_the_queue_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         driven.journal.done()
         driven.commit()
     assert driven.core.total == 4
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_many_records_are_decided_appended_and_applied_in_a_turn_each(at_once: bool) -> None:
+    driven = Driven(at_once=at_once)
+    driven.submit(Many("many"))
+    driven.submit(Ask("later"))
+    assert driven.journal.end == 0
+    driven.clock.advance(0)
+    assert driven.journal.end == MANY_RECORDS
+    driven.commit()
+    if not at_once:
+        driven.journal.done()
+    assert driven.core.total == 0
+    assert driven.replies == {}
+    driven.clock.advance(0)
+    assert driven.replies == dict.fromkeys(["many", "later"], MANY_RECORDS)
+    assert driven.clock.waiting == 0
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+def test_closing_amid_the_turns_of_many_records(turns: int) -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Many("many"))
+    for _ in range(turns):
+        driven.clock.advance(0)
+    driven.driver.close(KafkaError(ErrorCode.NOT_COORDINATOR))
+    assert driven.replies == {"many": ErrorCode.NOT_COORDINATOR}
+    assert driven.clock.waiting == 0
+    driven.clock.advance(0)
+    assert (driven.core.total, driven.failures) == (0, [])
+
+
+def test_many_records_that_are_not_appended() -> None:
+    driven = Driven(at_once=False)
+    driven.submit(Many("many"))
+    driven.clock.advance(0)
+    driven.journal.done(KafkaError(ErrorCode.NOT_CONTROLLER))
+    assert driven.replies == {"many": ErrorCode.NOT_CONTROLLER}
+    assert len(driven.failures) == 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.broker import Broker, Ports
+from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
 from kafkalite.testing.observations import Died, Stopped
@@ -30,7 +31,14 @@ class _Process:
     """One life of the broker, in a task of its own: a broker that has died is never left, it only
     stirs no more."""
 
-    def __init__(self, world: World, disk: MemoryFiles, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        world: World,
+        disk: MemoryFiles,
+        settings: Mapping[str, str],
+        on_loss: Callable[[LostTopicsError], None],
+    ) -> None:
+        self._on_loss = on_loss
         loop = asyncio.get_running_loop()
         simulation = world.simulation
         self._network = simulation.network
@@ -61,6 +69,10 @@ class _Process:
         try:
             await self.broker.__aenter__()
         except OSError:
+            self._settle(has_started=False, is_clean=False)
+            return False
+        except LostTopicsError as error:
+            self._on_loss(error)
             self._settle(has_started=False, is_clean=False)
             return False
         if not self.started.done():
@@ -119,6 +131,8 @@ class Machine:
         self._dice = world.dice("machine")
         self._lives: list[_Process] = []
         self.disk = MemoryFiles(models_crashes=True)
+        self._has_lost_power = False
+        """Since it ran last."""
 
     @property
     def process(self) -> _Process:
@@ -127,11 +141,22 @@ class Machine:
     async def start(self) -> None:
         """Return once it runs; one that dies at once is started again."""
         while not (self._lives and self.process.is_running):
-            self._lives.append(_Process(self._world, self.disk, self._settings))
+            process = _Process(self._world, self.disk, self._settings, self._move_lost_away)
+            self._lives.append(process)
             self._world.lives += 1
             self._world.say(f"life {self._world.lives}")
             if not await self.process.started:
                 await self._world.sleep(500)
+        self._has_lost_power = False
+
+    def _move_lost_away(self, error: LostTopicsError) -> None:
+        """What a person does whom the broker tells of lost topics: only a loss of power takes
+        them."""
+        if not self._has_lost_power:
+            raise ViolationError(f"topics are lost without a loss of power: {error}") from error
+        for folder in error.folders:
+            self.disk.remove_folder(folder)
+        self._world.say(f"moved away: {error.names}")
 
     async def stop(self) -> None:
         """End it in good order, if nothing comes between."""
@@ -167,6 +192,7 @@ class Machine:
             return unsynced if mood == "everything" else 0
 
         self.disk.crash(kept)
+        self._has_lost_power = True
         self._world.say(f"lost power: {mood} unsynced is left")
 
     def _keep_names(self, folder: str) -> None:

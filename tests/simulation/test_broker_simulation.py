@@ -58,8 +58,7 @@ def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
 
 
 def test_between_them_the_seeds_meet_every_fault() -> None:
-    traces = "\n".join(line for seed in range(1, 9) for line in simulate(seed).lines)
-    for what in (
+    missed = {
         "lost power",
         "killed",
         "stopped",
@@ -70,5 +69,10 @@ def test_between_them_the_seeds_meet_every_fault() -> None:
         "_make_a_topic",
         "reset",
         "refused",
-    ):
-        assert what in traces
+    }
+    for seed in range(1, 9):
+        trace = "\n".join(simulate(seed).lines)
+        missed = {what for what in missed if what not in trace}
+        if not missed:
+            return
+    pytest.fail(f"no seed met {missed}")

@@ -19,6 +19,7 @@ CHANGES: dict[str, Callable[[ProcessFiles], object]] = {
     "rename": lambda files: files.rename("a", "b"),
     "remove": lambda files: files.remove("a"),
     "remove a folder": lambda files: files.remove_folder("folder"),
+    "sync a file": lambda files: files.sync_file("a"),
     "sync a folder": lambda files: files.sync_folder(""),
     "append": lambda files: files.open("a").append([b"xyz"]),
     "write": lambda files: files.open("a").write_at(0, b"x"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import TopicKey, absent
+from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_topic_partitions import (
@@ -27,7 +27,7 @@ from kafkalite.protocol.messages.describe_topic_partitions import (
 from kafkalite.server.apis.api import Api
 from kafkalite.server.operations import TOPIC_OPERATIONS
 from kafkalite.server.request import RequestContext
-from kafkalite.types import NO_LEADER, ZERO_UUID
+from kafkalite.types import ZERO_UUID
 
 API = Api(
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
@@ -113,9 +113,8 @@ def _topic(topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsRe
 
 
 def _partition(index: int, image: PartitionImage) -> DescribeTopicPartitionsResponsePartition:
-    leaderless = image.leader == NO_LEADER
     return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if leaderless else ErrorCode.NONE,
+        error_code=code_of(image),
         partition_index=index,
         leader_id=image.leader,
         leader_epoch=image.leader_epoch,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import TopicKey, absent, creatable, find_topic
+from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of, creatable, find_topic
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
@@ -34,7 +34,7 @@ from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPE
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
-from kafkalite.types import NO_LEADER, TimestampMs
+from kafkalite.types import TimestampMs
 
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
 
@@ -134,9 +134,8 @@ def _topic(topic: TopicImage, operations: int) -> MetadataResponseTopic:
 
 
 def _partition(index: int, image: PartitionImage) -> MetadataResponsePartition:
-    leaderless = image.leader == NO_LEADER
     return MetadataResponsePartition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if leaderless else ErrorCode.NONE,
+        error_code=code_of(image),
         partition_index=index,
         leader_id=image.leader,
         leader_epoch=image.leader_epoch,

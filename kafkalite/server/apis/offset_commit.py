@@ -16,7 +16,7 @@ from kafkalite.coordinator.groups.classic.events import (
     OffsetToCommit,
 )
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage, TopicImage
+from kafkalite.metadata.topic_lookup import TopicKey, find_topic
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -111,7 +111,7 @@ def _known(
     ctx: RequestContext, topic: OffsetCommitRequestTopic, growing: _Answer
 ) -> list[OffsetToCommit]:
     """Those of partitions that exist; the others are refused in `growing`."""
-    found = _topic(ctx.services.image, topic)
+    found = find_topic(ctx.services.image, TopicKey(topic.name, topic.topic_id))
     if found is None:
         code = (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -138,9 +138,3 @@ def _known(
             )
         )
     return known
-
-
-def _topic(image: MetadataImage, topic: OffsetCommitRequestTopic) -> TopicImage | None:
-    if topic.topic_id != ZERO_UUID:
-        return image.topics_by_id.get(topic.topic_id)
-    return image.topics.get(topic.name)
