@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from kafkalite import __version__
 from kafkalite.cli import app
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.main import main
-from tests.cli.serving import ran
+from tests.cli.serving import COMMAND, ran
 
 
 def test_the_module_tells_its_version() -> None:
@@ -46,7 +47,23 @@ def test_wrong_use_of_the_module_ends_with_2() -> None:
         (["serve", "--prot", "1"], "Did you mean --port?"),
         (["serve", "more"], "more"),
         (["topic"], "topics"),
+        (["topics", "describe", "a\udcff"], r"'a\udcff' is no text in the encoding"),
         (["topics", "create"], "NAMES"),
+        (["topics", "create", ""], "NAME:PARTITIONS"),
+        (["topics", "create", "a", "--partitions", "0"], "--partitions"),
+        (["topics", "create", "a", "--partitions", "2147483648"], "--partitions"),
+        (["topics", "create", "a", "--replication-factor", "32768"], "--replication-factor"),
+        (["topics", "alter", "a", "--partitions", "0"], "--partitions"),
+        (["topics", "describe", "a", ""], "A name cannot be empty."),
+        (["topics", "delete", ""], "A name cannot be empty."),
+        (["produce", ""], "A name cannot be empty."),
+        (["consume", ""], "A name cannot be empty."),
+        (["consume", "t", "--group", ""], "A name cannot be empty."),
+        (["groups", "describe", ""], "A name cannot be empty."),
+        (["groups", "reset", "", "--to", "latest"], "A name cannot be empty."),
+        (["configs", "describe", "topic", ""], "A name cannot be empty."),
+        (["configs", "set", "broker", "", "a=1"], "A name cannot be empty."),
+        (["configs", "delete", "group", "", "a"], "A name cannot be empty."),
     ],
 )
 def test_wrong_use_is_told_in_one_line(
@@ -116,6 +133,20 @@ def test_ctrl_c_ends_with_130_and_says_nothing(
     monkeypatch.setattr(app, "run", interrupt)
     assert main(["topics"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has it")
+def test_a_full_disk_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [*COMMAND, "completion", "bash"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "kafkalite: cannot go on: No space left on device\n"
 
 
 def test_importing_the_quick_way_imports_no_library() -> None:

@@ -94,6 +94,11 @@ def test_the_commands_options_are_its_own() -> None:
     assert ended.stdout == "['--topic', '-h', '--', 'x']\n"
 
 
+def test_the_commands_words_may_be_any_bytes() -> None:
+    ended = ran("run", *python("import os, sys; print(os.fsencode(sys.argv[1]))", "\udcff"))
+    assert ended.stdout == "b'\\xff'\n"
+
+
 def test_a_command_that_there_is_not() -> None:
     ended = ran("run", "--", "no-such-command")
     assert ended.returncode == 127
