@@ -35,7 +35,7 @@ CLIENTS = {
     "confluent-kafka-python": ("librdkafka", "confluent"),
     "kafka-python": ("kafka-python", "kafka_python"),
     "aiokafka": ("aiokafka", "aiokafka"),
-    "kgo": ("franz-go", "franz"),
+    "kgo": ("franz-go", "go"),
 }
 """How a recording names a client: how people do, and its folder in compat_tests/, if it has one."""
 JAVA_WITHOUT_NAME = ("?", "console-consumer")
