@@ -44,6 +44,7 @@ def new_app() -> App:
 
 def run(arguments: list[str]) -> int:
     """Read the words and do what they say; the exit code."""
+    _check_encoding(arguments)
     try:
         code = new_app()(
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
@@ -51,6 +52,17 @@ def run(arguments: list[str]) -> int:
     except CycloptsError as error:
         raise WrongUseError(" ".join(str(error).split())) from error
     return code or 0
+
+
+def _check_encoding(arguments: list[str]) -> None:
+    """Names, keys and settings are UTF-8 in Kafka. The words of another command, which come after
+    `--`, may be anything."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for word in own:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise WrongUseError(f"{word!a} is no text in the encoding of this terminal") from error
 
 
 def _shown(default: object) -> str | None:

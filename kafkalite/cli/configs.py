@@ -12,6 +12,7 @@ from kafkalite.cli.config_changes import ConfigKind, change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.log_ranges import find_topics
+from kafkalite.cli.names import ResourceName
 from kafkalite.cli.output import Column, Output, Result, Row
 from kafkalite.cli.panels import CLUSTER, OPTIONS
 
@@ -45,7 +46,7 @@ _SOURCES = {
 @configs.command
 def describe(
     kind: ConfigKind,
-    name: str,
+    name: ResourceName,
     /,
     *,
     all: bool = False,
@@ -86,7 +87,7 @@ def _for_people(row: Row) -> Row:
 @configs.command
 def set(
     kind: ConfigKind,
-    name: str,
+    name: ResourceName,
     assignments: list[str],
     /,
     *,
@@ -106,7 +107,7 @@ def set(
 @configs.command
 def delete(
     kind: ConfigKind,
-    name: str,
+    name: ResourceName,
     keys: list[str],
     /,
     *,

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from kafkalite.cli.completion import GroupName, TopicName
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.log_ranges import find_topics, log_ranges
+from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
 from kafkalite.cli.positions import Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from kafkalite.cli.completion import GroupName
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
+from kafkalite.cli.names import GroupName
 from kafkalite.cli.output import Column, Output, Row
 from kafkalite.cli.positions import parse_position, resolve
 from kafkalite.cli.refusals import Refusal

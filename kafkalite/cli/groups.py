@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cyclopts import App
 
-from kafkalite.cli.completion import GroupNames
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.group_reset import reset
 from kafkalite.cli.group_views import GroupView, Member, Progress, look_at_groups
+from kafkalite.cli.names import GroupNames
 from kafkalite.cli.output import (
     Column,
     Output,

@@ -30,6 +30,9 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # Nobody reads on, as after `| head`.
         _forget_output()
         return _FAILED
+    except OSError as problem:  # Of the output, as when the disk is full.
+        _forget_output()
+        return _end(_FAILED, f"cannot go on: {problem.strerror or problem}")
     except Exception as fault:  # A person is to see one line, whatever it is.
         if os.environ.get("KAFKALITE_TRACEBACK"):
             raise

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WAYS = "earliest, latest, an offset, or a time: 2026-11-29T18:30, 10m (ago), @MILLISECONDS"
 _AGO = re.compile(r"(?P<number>\d+)(?P<unit>[smhd])", re.ASCII)
+_MAX_INT64 = (1 << 63) - 1
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -53,17 +54,25 @@ def parse_position(text: str, option: str) -> Position:
         return Edge(text)
     if text.isascii() and text.isdecimal():
         return AtOffset(int(text))
+    timestamp_ms = _parse_time(text)
+    if timestamp_ms is None or not 0 <= timestamp_ms <= _MAX_INT64:
+        raise WrongUseError(f"{option} {text}: expected {_WAYS}")
+    return AtTime(timestamp_ms)
+
+
+def _parse_time(text: str) -> int | None:
+    """None: it is none."""
     if text.startswith("@") and text[1:].isascii() and text[1:].isdecimal():
-        return AtTime(int(text[1:]))
+        return int(text[1:])
     ago = _AGO.fullmatch(text)
     if ago is not None:
         from kafkalite.ports.clock import RealClock
 
-        return AtTime(RealClock().now_ms() - int(ago["number"]) * _UNITS_MS[ago["unit"]])
+        return RealClock().now_ms() - int(ago["number"]) * _UNITS_MS[ago["unit"]]
     try:
-        return AtTime(int(datetime.fromisoformat(text).timestamp() * 1000))
-    except (ValueError, OverflowError, OSError) as error:
-        raise WrongUseError(f"{option} {text}: expected {_WAYS}") from error
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def resolve(

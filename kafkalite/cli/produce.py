@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 from cyclopts import Parameter
 
-from kafkalite.cli.completion import TopicName
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.deliveries import Delivered, Deliveries
 from kafkalite.cli.errors import CommandError, WrongUseError
@@ -21,6 +20,7 @@ from kafkalite.cli.input_lines import (
     parse_text,
     read_records,
 )
+from kafkalite.cli.names import TopicName
 from kafkalite.cli.output import Output, counted, print_json
 from kafkalite.cli.partitioning import Partitioning
 from kafkalite.cli.progress import progress_of

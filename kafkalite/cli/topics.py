@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from kafkalite.cli.assignments import parse_assignments
-from kafkalite.cli.completion import TopicName, TopicNames
 from kafkalite.cli.config_changes import change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.log_ranges import Topic, find_topics, log_ranges
+from kafkalite.cli.names import TopicName, TopicNames
 from kafkalite.cli.output import (
     Column,
     Output,
@@ -26,7 +27,7 @@ from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
 from kafkalite.cli.topic_views import described, listed
-from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, parse_topics
+from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, MOST_PARTITIONS, parse_topics
 from kafkalite.errors import ErrorCode
 
 topics = App(
@@ -37,6 +38,9 @@ topics = App(
     sort_key=1,
 )
 
+_MOST_REPLICAS = (1 << 15) - 1
+"""What the protocol can say."""
+_Partitions = Annotated[int, Parameter(validator=Number(gte=1, lte=MOST_PARTITIONS))]
 _LISTED = (
     Column("TOPIC", "topic", style="bold"),
     Column("PARTITIONS", "partitions", is_number=True),
@@ -116,8 +120,10 @@ def create(
     names: Annotated[list[str], Parameter(metavar="NAME[:PARTITIONS]")],
     /,
     *,
-    partitions: Annotated[int, Parameter(show_default=False)] = AS_THE_BROKER_SAYS,
-    replication_factor: Annotated[int, Parameter(show_default=False)] = AS_THE_BROKER_SAYS,
+    partitions: _Partitions | None = None,
+    replication_factor: Annotated[
+        int | None, Parameter(validator=Number(gte=1, lte=_MOST_REPLICAS))
+    ] = None,
     set: tuple[str, ...] = (),
     if_not_exists: bool = False,
     connection: Connection = Connection(),
@@ -132,14 +138,14 @@ def create(
         set: a topic setting, KEY=VALUE; may be repeated
         if_not_exists: pass over those that are there
     """
-    wanted = parse_topics(names, partitions=partitions)
+    wanted = parse_topics(names, partitions=partitions or AS_THE_BROKER_SAYS)
     configs = parse_assignments(set)
     with connection.admin() as admin:
         answer = admin.create_topics(
             {
                 name: {
                     "num_partitions": number,
-                    "replication_factor": replication_factor,
+                    "replication_factor": replication_factor or AS_THE_BROKER_SAYS,
                     "configs": configs,
                 }
                 for name, number in wanted.items()
@@ -179,7 +185,7 @@ def alter(
     name: TopicName,
     /,
     *,
-    partitions: int | None = None,
+    partitions: _Partitions | None = None,
     set: tuple[str, ...] = (),
     delete: tuple[str, ...] = (),
     connection: Connection = Connection(),

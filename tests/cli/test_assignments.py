@@ -29,7 +29,9 @@ def test_topics_keep_their_order_and_may_leave_partitions_to_the_broker() -> Non
     assert parse_topics(["a", "b:2"], partitions=5) == {"a": 5, "b": 2}
 
 
-@pytest.mark.parametrize("text", ["", ":3", "a:", "a:0", "a:x", "a:-1", "a:1:2", "a:٣"])
+@pytest.mark.parametrize(
+    "text", ["", ":3", "a:", "a:0", "a:x", "a:-1", "a:1:2", "a:٣", "a:2147483648"]
+)
 def test_a_topic_has_a_name_and_a_number_of_partitions(text: str) -> None:
     with pytest.raises(WrongUseError, match="expected NAME or NAME:PARTITIONS"):
         parse_topics([text])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
 
@@ -11,7 +13,7 @@ from kafkalite import __version__
 from kafkalite.cli import app
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.main import main
-from tests.cli.serving import ran
+from tests.cli.serving import COMMAND, ran
 
 
 def test_the_module_tells_its_version() -> None:
@@ -46,7 +48,23 @@ def test_wrong_use_of_the_module_ends_with_2() -> None:
         (["serve", "--prot", "1"], "Did you mean --port?"),
         (["serve", "more"], "more"),
         (["topic"], "topics"),
+        (["topics", "describe", "a\udcff"], r"'a\udcff' is no text in the encoding"),
         (["topics", "create"], "NAMES"),
+        (["topics", "create", ""], "NAME:PARTITIONS"),
+        (["topics", "create", "a", "--partitions", "0"], "--partitions"),
+        (["topics", "create", "a", "--partitions", "2147483648"], "--partitions"),
+        (["topics", "create", "a", "--replication-factor", "32768"], "--replication-factor"),
+        (["topics", "alter", "a", "--partitions", "0"], "--partitions"),
+        (["topics", "describe", "a", ""], "A name cannot be empty."),
+        (["topics", "delete", ""], "A name cannot be empty."),
+        (["produce", ""], "A name cannot be empty."),
+        (["consume", ""], "A name cannot be empty."),
+        (["consume", "t", "--group", ""], "A name cannot be empty."),
+        (["groups", "describe", ""], "A name cannot be empty."),
+        (["groups", "reset", "", "--to", "latest"], "A name cannot be empty."),
+        (["configs", "describe", "topic", ""], "A name cannot be empty."),
+        (["configs", "set", "broker", "", "a=1"], "A name cannot be empty."),
+        (["configs", "delete", "group", "", "a"], "A name cannot be empty."),
     ],
 )
 def test_wrong_use_is_told_in_one_line(
@@ -116,6 +134,20 @@ def test_ctrl_c_ends_with_130_and_says_nothing(
     monkeypatch.setattr(app, "run", interrupt)
     assert main(["topics"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with (tmp_path / "output").open("w") as output:
+        ended = subprocess.run(
+            [*COMMAND, "completion", "bash"],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (0, 0)),
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "kafkalite: cannot go on: File too large\n"
 
 
 def test_importing_the_quick_way_imports_no_library() -> None:

@@ -54,7 +54,22 @@ def test_a_length_of_time_counts_back_from_now(text: str, length: timedelta) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "first", "-1", "@", "@x", "10y", "2026-13-01", "٣", "1.5", "99999-01-01"]
+    "text",
+    [
+        "",
+        "first",
+        "-1",
+        "@",
+        "@x",
+        "10y",
+        "2026-13-01",
+        "٣",
+        "1.5",
+        "99999-01-01",
+        "@9223372036854775808",
+        "99999999d",
+        "1969-01-01",
+    ],
 )
 def test_what_cannot_be_meant_is_told_with_what_can(text: str) -> None:
     with pytest.raises(WrongUseError) as refused:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import signal
 import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -94,6 +97,11 @@ def test_the_commands_options_are_its_own() -> None:
     assert ended.stdout == "['--topic', '-h', '--', 'x']\n"
 
 
+def test_the_commands_words_may_be_any_bytes() -> None:
+    ended = ran("run", *python("import os, sys; print(os.fsencode(sys.argv[1]))", "\udcff"))
+    assert ended.stdout == "b'\\xff'\n"
+
+
 def test_a_command_that_there_is_not() -> None:
     ended = ran("run", "--", "no-such-command")
     assert ended.returncode == 127
@@ -164,7 +172,6 @@ def test_a_signal_is_for_the_command(name: str) -> None:
 
 def test_ctrl_c_reaches_the_command_once() -> None:
     """A terminal sends it to both; a second one would be taken for impatience."""
-    pty = pytest.importorskip("pty")
     leader, follower = pty.openpty()
     program = (
         "import signal, sys, time\n"
@@ -207,8 +214,5 @@ def test_ctrl_c_reaches_the_command_once() -> None:
 
 
 def _take_terminal(descriptor: int) -> None:
-    import fcntl
-    import termios
-
     os.setsid()
     fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)

@@ -1,0 +1,43 @@
+"""Names of topics and groups as arguments: never empty, and offered by the shell on TAB.
+
+The library that asks for what to offer hides what goes wrong: without a broker nothing is offered.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.completion import CompletionContext
+
+from kafkalite.cli.connection import Connection
+
+
+def _topics(context: CompletionContext) -> list[str]:
+    with _connection(context).admin() as admin:
+        return sorted(
+            topic["name"] for topic in admin.describe_topics() if not topic["is_internal"]
+        )
+
+
+def _groups(context: CompletionContext) -> list[str]:
+    with _connection(context).admin() as admin:
+        return sorted(group["group_id"] for group in admin.list_groups())
+
+
+def _connection(context: CompletionContext) -> Connection:
+    """That of the words typed so far."""
+    return Connection(bootstrap=str(context["--bootstrap"].value))
+
+
+def _is_named(kind: object, value: str | list[str] | None) -> None:
+    names = value if isinstance(value, list) else [value]
+    if "" in names:
+        raise ValueError("A name cannot be empty.")
+
+
+TopicName = Annotated[str, Parameter(completer=_topics, validator=_is_named)]
+TopicNames = Annotated[list[str], Parameter(completer=_topics, validator=_is_named)]
+GroupName = Annotated[str, Parameter(completer=_groups, validator=_is_named)]
+GroupNames = Annotated[list[str], Parameter(completer=_groups, validator=_is_named)]
+ResourceName = Annotated[str, Parameter(validator=_is_named)]
