@@ -16,6 +16,7 @@ from compat_tests.record_client_versions import RECORD
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.server.apis.api import Api
 from tests.protocol.test_golden import NOT_SERVED as WITHOUT_SCHEMA
+from tests.server import admin_answers
 from tools.compatibility_facts import golden
 
 _RECORDED_NAMES = {
@@ -107,6 +108,8 @@ def advertised(api: Api) -> range:
 def _compared() -> Iterator[Version]:
     for row in (*test_wire_replay.RECORDED, *test_java_requests.RECORDED):
         yield row["key"], row["version"]
+    for asked in admin_answers.rows():
+        yield admin_answers.response_class(asked.api).__schema__.api_key, asked.version
     for version in _values(
         test_wire_replay.test_init_producer_id_without_a_transactional_id, "version"
     ):
