@@ -35,6 +35,9 @@ NO_LEADER = BrokerId(-1)
 NO_BROKER_EPOCH = BrokerEpoch(-1)
 NO_TIMESTAMP = TimestampMs(-1)
 
+READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS = (0, 1)
+"""Whether readers see records of transactions that have not ended (KIP-98)."""
+
 
 def format_uuid(uuid: Uuid) -> str:
     """The 22 characters of URL-safe base64 that Kafka prints and stores."""

@@ -26,6 +26,7 @@ from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
+from kafkalite.protocol.records.times import LookupBudget
 from kafkalite.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -270,20 +271,25 @@ class PartitionLog:
             return NOTHING_READ
         return LogRead(segment.slice(first.position, size), size)
 
-    def offset_for_timestamp(self, timestamp: TimestampMs) -> TimestampOffset | None:
+    def offset_for_timestamp(
+        self, timestamp: TimestampMs, budget: LookupBudget | None = None
+    ) -> TimestampOffset | None:
         """The first record whose timestamp is at or above `timestamp`; None when there is none.
 
-        In the first segment that has such a timestamp, as Kafka looks for it.
+        In the first segment that has such a timestamp, as Kafka looks for it. `budget` bounds what
+        it may cost, and tells afterwards what it did; None: a whole one.
         """
         for segment in self._segments.all:
             if segment.max_timestamp >= timestamp:
-                return segment.find_timestamp(timestamp, self.log_start_offset)
+                return segment.find_timestamp(
+                    timestamp, self.log_start_offset, budget or LookupBudget()
+                )
         return None
 
-    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+    def offset_of_max_timestamp(self, budget: LookupBudget | None = None) -> TimestampOffset | None:
         """The first record with the latest timestamp of all; None when no record has one."""
         latest = max(self._segments.all, key=lambda segment: segment.max_timestamp)
-        return latest.find_max_timestamp()
+        return latest.find_max_timestamp(budget or LookupBudget())
 
     # Cut, sync, close.
 

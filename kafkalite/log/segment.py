@@ -235,15 +235,14 @@ class Segment:
             self.indexes.note_time(header.last_offset - self.base_offset, header.max_timestamp)
 
     def find_timestamp(
-        self, timestamp: TimestampMs, start_offset: Offset
+        self, timestamp: TimestampMs, start_offset: Offset, budget: LookupBudget
     ) -> TimestampOffset | None:
         """The first record at or above `start_offset` that is at or after `timestamp`.
 
-        `CorruptRecordError` for records that cannot be read, or hold more than a lookup may cost.
+        `CorruptRecordError` for records that cannot be read, or cost more than the budget has.
         """
         entry = self.indexes.times.lookup(timestamp)
         first = max(entry.relative_offset, start_offset - self.base_offset)
-        budget = LookupBudget(self.config.max_decompressed_message_bytes)
         for batch in scan_batches(self.file, self.indexes.offsets.lookup(first), self.size):
             header = batch.header
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
@@ -255,12 +254,12 @@ class Segment:
                     )
         return None
 
-    def find_max_timestamp(self) -> TimestampOffset | None:
+    def find_max_timestamp(self, budget: LookupBudget) -> TimestampOffset | None:
         """The first record that has the segment's latest timestamp; None when none has one."""
         latest = self.max_timestamp
         if latest == NO_TIMESTAMP:
             return None
-        return self.find_timestamp(latest, self.base_offset)
+        return self.find_timestamp(latest, self.base_offset, budget)
 
     def begin_rebuild(self) -> File:
         """Count as empty, to be told by `added` of each batch that is in the file returned."""

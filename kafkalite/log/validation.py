@@ -10,6 +10,10 @@ Kafka differs: it decodes the records of every batch. `kafkalite.record.validati
 which is most of the cost of an append: a batch is taken whose bytes do not decompress, whose
 records make no sense, or of whose times one between the first and the latest is out of bounds.
 `full` checks as Kafka does.
+
+Kafka differs: it bounds a compressed record (`max.decompressed.message.bytes`), and a batch of them
+not at all. Here a batch may hold so many bytes and records, so that one of a megabyte cannot stall
+the broker: INVALID_RECORD for more.
 """
 
 from __future__ import annotations
@@ -33,8 +37,9 @@ from kafkalite.protocol.records.batch import (
     stamp_append_time,
     stamp_max_timestamp,
 )
-from kafkalite.protocol.records.compression import Compression, decompress
-from kafkalite.protocol.records.record import Record, read_records
+from kafkalite.protocol.records.compression import Compression, DecompressionError
+from kafkalite.protocol.records.outlines import RecordOutline, read_outlines
+from kafkalite.protocol.records.stream import ReadBudget
 from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, TimestampMs
 
 RecordValidation = Literal["header", "full"]
@@ -47,6 +52,10 @@ _COMPRESSION_BITS = 0x07
 _LAST_CODEC = int(max(Compression))
 _ATTRIBUTES_LOW_BYTE = 22
 _ERRORS_SHOWN = 3
+BATCH_BYTES = 1 << 28
+"""Of what a batch holds when its records are checked: some tenths of a second's worth. What clients
+send is bounded before it is compressed, by about the topic's `max.message.bytes`."""
+BATCH_RECORDS = 1 << 20
 
 
 class AppendOrigin(Enum):
@@ -97,8 +106,8 @@ class BatchValidator:
         "_compacted",
         "_compression_type",
         "_decodes",
-        "_max_decompressed_bytes",
         "_max_message_bytes",
+        "_max_record_bytes",
         "_partition",
         "stamps_append_time",
     )
@@ -108,7 +117,7 @@ class BatchValidator:
     ) -> None:
         self._partition = partition
         self._max_message_bytes = config.max_message_bytes
-        self._max_decompressed_bytes = config.max_decompressed_message_bytes
+        self._max_record_bytes = config.max_decompressed_message_bytes
         self._before_max_ms = config.message_timestamp_before_max_ms
         self._after_max_ms = config.message_timestamp_after_max_ms
         self._compacted = config.is_compacted
@@ -214,9 +223,15 @@ class BatchValidator:
         is_consecutive = True
         try:
             for index, record in enumerate(
-                read_records(records, position, header, self._max_decompressed_bytes)
+                read_outlines(
+                    records,
+                    position,
+                    header,
+                    ReadBudget(max(BATCH_BYTES, self._max_message_bytes), BATCH_RECORDS),
+                    max_record_bytes=self._max_record_bytes,
+                )
             ):
-                if self._compacted and record.key is None and not header.is_control:
+                if self._compacted and record.key_size is None and not header.is_control:
                     text = "Compacted topic cannot accept message without key in topic partition"
                     errors.append(RecordError(index, f"{text} {self._partition}"))
                 elif has_append_time:
@@ -234,8 +249,10 @@ class BatchValidator:
                     )
                 latest = max(latest, record.timestamp)
                 is_consecutive &= record.offset == header.base_offset + index
+        except DecompressionError as error:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
         except CorruptRecordError as error:
-            raise self._undecodable(records, position, header) from error
+            raise KafkaError(ErrorCode.INVALID_RECORD) from error
         if bad_times:
             raise _invalid_timestamp(tuple(errors))
         if errors:
@@ -261,15 +278,6 @@ class BatchValidator:
             timestamp - now > self._after_max_ms or now - timestamp > self._before_max_ms
         )
 
-    def _undecodable(self, records: memoryview, position: int, header: BatchHeader) -> KafkaError:
-        """Kafka calls bytes that do not decompress a server's error, and bad records a client's."""
-        payload = records[position + 61 : position + header.size_bytes]
-        try:
-            decompress(header.compression, payload, self._max_decompressed_bytes)
-        except CorruptRecordError:
-            return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        return KafkaError(ErrorCode.INVALID_RECORD)
-
 
 def _invalid_timestamp(errors: tuple[RecordError, ...]) -> InvalidRecordsError:
     return InvalidRecordsError(
@@ -279,14 +287,14 @@ def _invalid_timestamp(errors: tuple[RecordError, ...]) -> InvalidRecordsError:
     )
 
 
-def _wrong_timestamp_type(index: int, record: Record, header: BatchHeader) -> RecordError:
+def _wrong_timestamp_type(index: int, record: RecordOutline, header: BatchHeader) -> RecordError:
     """In the words of Kafka, which prints the record as one of its classes."""
     if header.compression:
         kind, none = "PartialDefaultRecord", -1
     else:
         kind, none = "DefaultRecord", 0
-    key = none if record.key is None else len(record.key)
-    value = none if record.value is None else len(record.value)
+    key = none if record.key_size is None else record.key_size
+    value = none if record.value_size is None else record.value_size
     return RecordError(
         index,
         f"Invalid timestamp type in message {kind}(offset={record.offset}, "

@@ -7,7 +7,7 @@
 An append that fails throws the core away, for what it would have become is lost, and loads a new
 one from the log. So does a log that cannot be read, after a pause.
 
-Source: Kafka's `CoordinatorRuntime`, `CoordinatorLoaderImpl` and `CoordinatorPartitionWriter`.
+Source: Kafka's `CoordinatorRuntime` and `CoordinatorPartitionWriter`.
 """
 
 from __future__ import annotations
@@ -19,30 +19,24 @@ from typing import NamedTuple
 from kafkalite.coordinator.groups.classic.events import Event, Loaded, TopicsDeleted
 from kafkalite.coordinator.groups.classic.records import (
     Record,
-    TransactionEnded,
-    decode_record,
     encode_record,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.core import Send
-from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
-from kafkalite.log.files import read_part
-from kafkalite.log.partition_log import PartitionLog
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.records import record as log_record
-from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
 from kafkalite.protocol.records.compression import Compression
-from kafkalite.protocol.records.control import read_end_transaction_marker
-from kafkalite.protocol.records.record import build_batch, read_records
+from kafkalite.protocol.records.record import build_batch
+from kafkalite.server.coordinator_replay import BATCH_BYTES, SLICE_BYTES, Replay
 from kafkalite.server.core_driver import CoreDriver, OnReply
 from kafkalite.server.partition import Partition
-from kafkalite.types import NO_PRODUCER_ID, Offset
+from kafkalite.types import Offset
 
 _log = logging.getLogger(__name__)
 
-SLICE_BYTES = 1 << 17
-"""Replayed in one turn of the loop: some milliseconds' worth."""
+MAX_EARLY = 10_000
 RETRY_MS = 1_000
 """After a log that could not be read, before it is tried again."""
 ACKS_LEADER = 1
@@ -90,11 +84,13 @@ class _PartitionJournal:
     ) -> None:
         """See `Journal`. Done before it returns."""
         now = self._clock.now_ms()
+        encoded = [encode_record(record) for record in records]
+        size = sum(len(each.key) + len(each.value or b"") for each in encoded)
+        if size > BATCH_BYTES:
+            on_appended(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes"))
+            return
         batch = build_batch(
-            [
-                log_record.Record(encoded.key, encoded.value, timestamp=now)
-                for encoded in map(encode_record, records)
-            ],
+            [log_record.Record(each.key, each.value, timestamp=now) for each in encoded],
             compression=self._compression,
             base_sequence=_BASE_SEQUENCE,
         )
@@ -118,8 +114,8 @@ class CoordinatorDriver:
         self._clock = clock
         self._settings = settings
         self._driver: CoreDriver[Event, Record] | None = None
-        self._early: list[TopicsDeleted] = []
-        """What was told while the log is read."""
+        self._early: dict[str, None] = {}
+        """Topics that were deleted while the log is read."""
         self._turn: Timer | None = None
         self._closed = False
 
@@ -137,15 +133,16 @@ class CoordinatorDriver:
             on_reply(_NOT_HERE if self._closed else _LOADING)
 
     def tell(self, event: TopicsDeleted) -> None:
-        """Something that nobody waits for; not lost while the log is read."""
+        """Something that nobody waits for. While the log is read it is remembered, but not of more
+        than `MAX_EARLY` topics: what is committed for the others stays until it expires."""
         if self._driver is not None:
             self._driver.submit(event)
         elif not self._closed:
-            self._early.append(event)
+            self._early |= dict.fromkeys(event.topics[: MAX_EARLY - len(self._early)])
 
     def load(self) -> None:
         """Replay the log: at once when it is short, else over some turns of the loop."""
-        self._go_on(_Replay(self._settings.new_core(), self.partition.log))
+        self._go_on(Replay(self._settings.new_core(), self.partition.log))
 
     def close(self) -> None:
         """This broker coordinates these groups no more."""
@@ -157,7 +154,7 @@ class CoordinatorDriver:
         if driver is not None:
             driver.close(_NOT_HERE)
 
-    def _go_on(self, replay: _Replay) -> None:
+    def _go_on(self, replay: Replay) -> None:
         """Replay as much as one turn of the loop may take."""
         try:
             is_over = replay.step(self._settings.load_bytes)
@@ -192,9 +189,9 @@ class CoordinatorDriver:
         self._driver = driver
         partition.on_committed = driver.committed
         driver.submit(Loaded())
-        early, self._early = self._early, []
-        for event in early:
-            self.tell(event)
+        if self._early:
+            driver.submit(TopicsDeleted(tuple(self._early)))
+            self._early = {}
 
     def _failed(self, error: KafkaError) -> None:
         """The log took nothing: what the core decided is void."""
@@ -206,60 +203,6 @@ class CoordinatorDriver:
         partition.on_committed = None
         if not self._closed:
             self._again_at(self._clock.now_ms(), self.load)
-
-
-class _Replay:
-    """A core as it is loaded."""
-
-    def __init__(self, core: GroupCoordinator, log: PartitionLog) -> None:
-        self.core = core
-        self.offset = log.log_start_offset
-        """The end of what is applied, exclusive."""
-        self._log = log
-
-    def step(self, max_bytes: int) -> bool:
-        """Apply some batches, about `max_bytes` of them and at least one. True at the end of the
-        log."""
-        end = self._log.end_offset
-        while self.offset < end and max_bytes > 0:
-            read = self._log.read(
-                self.offset, max_bytes=max_bytes, max_offset=end, first_batch_whole=True
-            )
-            if read.part is None:
-                raise CorruptRecordError(f"nothing can be read at offset {self.offset}")
-            self._apply(read_part(read.part))
-            max_bytes -= read.size_bytes
-        return self.offset >= end
-
-    def _apply(self, buffer: memoryview) -> None:
-        position = 0
-        while len(buffer) - position >= HEADER_SIZE:
-            header = read_header(buffer, position)
-            if len(buffer) - position < header.size_bytes:
-                break  # Cut short; the next step begins with it.
-            _apply_batch(self.core, buffer, position, header)
-            self.offset = header.next_offset
-            position += header.size_bytes
-
-
-def _apply_batch(
-    core: GroupCoordinator, buffer: memoryview, position: int, header: BatchHeader
-) -> None:
-    """Records that are none of ours, such as those of a later release, are passed by, as Kafka
-    does."""
-    for record in read_records(buffer, position, header):
-        if header.is_control:
-            marker = read_end_transaction_marker(record)
-            if marker is not None:
-                core.apply(TransactionEnded(header.producer_id, committed=marker.is_commit))
-            continue
-        try:
-            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-            decoded = decode_record(record.key or b"", record.value, producer_id)
-        except ProtocolError as error:
-            _log.warning("A record of offset %d is passed by: %s", record.offset, error)
-        else:
-            core.apply(decoded)
 
 
 def _no_sends(sends: tuple[Send, ...]) -> None:

@@ -27,9 +27,8 @@ from kafkalite.replica.fetch_plan import FetchBudget
 from kafkalite.server.moved_leaders import current_leader, endpoints
 from kafkalite.server.partition import Partition
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
+from kafkalite.types import READ_COMMITTED, ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
 
-READ_COMMITTED = 1
 _FIRST_VERSION_WITH_LEADERS = 16
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)

@@ -33,7 +33,8 @@ from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.records.compression import Compression
-from kafkalite.server.coordinator_driver import SLICE_BYTES, CoordinatorDriver, CoordinatorSettings
+from kafkalite.server.coordinator_driver import CoordinatorDriver, CoordinatorSettings
+from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.replica_manager import ReplicaManager
 

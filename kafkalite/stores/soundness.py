@@ -2,8 +2,6 @@
 
 What a crash tears is the end of the log. A bad batch with a sound one behind it was damaged after
 it was written: cut there, the log would be of an older cluster, and its partitions of no topic.
-
-Kafka differs: it cuts a damaged metadata log at the first bad batch, and serves what is left.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.protocol.records.times import LookupBudget
 from kafkalite.types import ZERO_UUID, LeaderEpoch, TimestampMs
 
 ROOT = Path(__file__).parent / "timestamp-lookups"
@@ -55,7 +56,7 @@ def test_a_small_batch_that_holds_gigabytes_is_read_no_further_than_needed() -> 
     log = open_log(
         files,
         "t-0",
-        config=TopicConfig(max_decompressed_message_bytes=limit),
+        config=TopicConfig(),
         topic_id=ZERO_UUID,
         now=TimestampMs(0),
         clean=True,
@@ -68,7 +69,7 @@ def test_a_small_batch_that_holds_gigabytes_is_read_no_further_than_needed() -> 
         [*records, Record(None, None, timestamp=TimestampMs(20))], compression=Compression.ZSTD
     )
     log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=TimestampMs(0))
-    found = [log.offset_for_timestamp(TimestampMs(time)) for time in (1, 6)]
+    found = [log.offset_for_timestamp(TimestampMs(time), LookupBudget(limit)) for time in (1, 6)]
     assert [at and at.offset for at in found] == [0, 1]
     with pytest.raises(CorruptRecordError, match=f"more than {limit} bytes"):
-        log.offset_for_timestamp(TimestampMs(10))
+        log.offset_for_timestamp(TimestampMs(10), LookupBudget(limit))

@@ -8,6 +8,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log import validation
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin, InvalidRecordsError
@@ -292,3 +293,50 @@ def test_any_header_byte_is_answered() -> None:
             state = log.producers.get(ProducerId(9))
             assert state is not None
             log.truncate_to(Offset(0), NOW)
+
+
+# What is compressed.
+
+
+@pytest.mark.parametrize("codec", list(Compression)[1:])
+@pytest.mark.parametrize("cleanup_policy", ["delete", "compact"])
+def test_a_compressed_record_has_a_limit_and_a_batch_of_them_not(
+    codec: Compression, cleanup_policy: str
+) -> None:
+    """As asked of the real broker."""
+    config = TopicConfig(max_decompressed_message_bytes=1000, cleanup_policy=(cleanup_policy,))
+
+    def of(*value_sizes: int) -> bytearray:
+        return build_batch(
+            [Record(b"k", bytes(size), timestamp=NOW) for size in value_sizes], compression=codec
+        )
+
+    log = open_log(config=config, record_validation="full")
+    assert append(log, of(992, 992, 992)).last_offset == 2, "each of 1000 bytes"
+    refused = refusal(log, of(992, 993), AppendOrigin.CLIENT)
+    assert (refused.code, refused.message) == (ErrorCode.INVALID_RECORD, "")
+
+
+def test_what_is_not_compressed_has_no_such_limit() -> None:
+    config = TopicConfig(max_decompressed_message_bytes=1000)
+    assert append(open_log(config=config, record_validation="full"), batch(value=bytes(5000)))
+
+
+@pytest.mark.parametrize(("limit", "value"), [("BATCH_BYTES", 3000), ("BATCH_RECORDS", 2)])
+def test_a_batch_may_not_cost_more_than_so_much(
+    limit: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = TopicConfig(max_message_bytes=2000)
+    log = open_log(config=config, record_validation="full")
+    data = build_batch([Record(b"k", bytes(1100), timestamp=NOW)] * 3, compression=Compression.ZSTD)
+    monkeypatch.setattr(validation, limit, value)
+    assert refusal(log, bytearray(data), AppendOrigin.CLIENT).code is ErrorCode.INVALID_RECORD
+    monkeypatch.undo()
+    assert append(log, data).last_offset == 2
+
+
+@pytest.mark.parametrize("codec", list(Compression)[1:])
+def test_bytes_that_do_not_decompress_are_the_servers_error(codec: Compression) -> None:
+    log = open_log(record_validation="full")
+    data = changed(batch(value=bytes(100)), attributes=int(codec))
+    assert refusal(log, data, AppendOrigin.CLIENT).code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -55,7 +55,7 @@ def test_a_batch_of_no_records() -> None:
 def test_only_what_is_read_is_decompressed(codec: Compression) -> None:
     small = Record(None, b"v", timestamp=TimestampMs(5))
     batch = build_batch([small, Record(None, bytes(LOOKUP_BYTES))], compression=codec)
-    budget = LookupBudget(2**40)
+    budget = LookupBudget()
     found = read_times(batch, 0, read_header(batch), budget)
     assert next(found) == RecordTime(TimestampMs(5), Offset(0))
     assert next(found).offset == 1
@@ -78,7 +78,7 @@ def test_so_many_records_and_no_more() -> None:
     batch = build_batch([Record(None, None)] * 10)
     budget = LookupBudget(limit_records=15)
     assert len(times(batch, budget)) == 10
-    with pytest.raises(CorruptRecordError, match="too many records"):
+    with pytest.raises(CorruptRecordError, match="more records than"):
         times(batch, budget)
 
 

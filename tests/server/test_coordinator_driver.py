@@ -26,11 +26,13 @@ from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server import coordinator_driver, coordinator_replay
 from kafkalite.server.coordinator_driver import (
     RETRY_MS,
     CoordinatorDriver,
     CoordinatorSettings,
 )
+from kafkalite.server.coordinator_replay import SLICE_BYTES, SLICE_RECORDS
 from kafkalite.server.partition import Partition
 from kafkalite.types import (
     BrokerId,
@@ -335,3 +337,73 @@ def test_one_decision_is_one_batch() -> None:
     assert headers[-1].records_count >= 3
     assert {(header.producer_id, header.base_sequence) for header in headers} == {(-1, 0)}
     assert all(header.base_timestamp == world.clock.now_ms() for header in headers)
+
+
+# Much in little.
+
+
+def test_a_small_batch_of_many_records_is_loaded_in_turns() -> None:
+    world = World()
+    driver = world.driver(compression=Compression.ZSTD)
+    offsets = tuple(OffsetToCommit("t", n, Offset(n)) for n in range(4 * SLICE_RECORDS))
+    world.ask(driver, CommitOffsets(None, "g", -1, "", None, offsets))
+    world.clock.advance(0)
+    world.clock.advance(0)
+    assert 0 < world.partition.log.size_bytes < SLICE_BYTES
+    driver.close()
+    successor = world.driver()
+    assert world.finish(successor) >= 4
+    last = 4 * SLICE_RECORDS - 1
+    (reply,) = world.ask(successor, FetchOffsets(None, "g", (TopicPartitions("t", (0, last)),)))
+    assert isinstance(reply, OffsetsFetched)
+    assert [each.offset for each in reply.offsets] == [0, last]
+
+
+def test_a_batch_that_holds_more_than_may_be_is_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    driver = world.driver(compression=Compression.ZSTD)
+    world.commit(driver, 5)
+    end_offset = world.partition.log.end_offset
+    with monkeypatch.context() as patch:
+        patch.setattr(coordinator_driver, "BATCH_BYTES", 5_000)
+        offsets = tuple(OffsetToCommit("t", n, Offset(n)) for n in range(400))
+        replies = world.ask(driver, CommitOffsets(None, "g", -1, "", None, offsets))
+        assert code(replies) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.partition.log.end_offset == end_offset
+    world.clock.advance(0)
+    assert world.committed(driver) == 5, "it is loaded anew"
+
+
+def test_a_batch_that_holds_more_than_may_be_is_not_read(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    driver = world.driver(compression=Compression.ZSTD)
+    offsets = tuple(OffsetToCommit("t", n, Offset(n)) for n in range(400))
+    world.ask(driver, CommitOffsets(None, "g", -1, "", None, offsets))
+    driver.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(coordinator_replay, "BATCH_BYTES", 5_000)
+        successor = world.driver()
+        assert code(world.commit(successor, 6)) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert "records decompress to more than 5000 bytes" in caplog.text
+    world.clock.advance(RETRY_MS)
+    assert world.committed(successor) == 0
+
+
+def test_of_topics_deleted_while_the_log_is_read_so_many_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(coordinator_driver, "MAX_EARLY", 2)
+    world = World()
+    driver = world.driver()
+    for topic in ("t", "u", "v"):
+        world.commit(driver, 5, topic)
+    driver.close()
+    successor = world.driver(load_bytes=100)
+    for topics in (("t", "t"), ("t",), ("u", "v"), ("v",)):
+        successor.tell(TopicsDeleted(topics))
+    world.finish(successor)
+    assert [world.committed(successor, topic) for topic in ("t", "u", "v")] == [-1, -1, 5]

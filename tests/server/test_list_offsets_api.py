@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
@@ -13,13 +15,19 @@ from kafkalite.protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
-from kafkalite.server.apis.list_offsets import (
+from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.times import LookupBudget
+from kafkalite.server import turns
+from kafkalite.server.apis import list_offsets as list_offsets_api
+from kafkalite.server.offset_lookup import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
+    cost_of,
+    find_offset,
 )
 from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation
@@ -160,3 +168,71 @@ async def test_nothing_above_the_high_watermark_is_found_and_nothing_led_elsewhe
         other.change("t", leader=2)
         moved = Found(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1)
         assert await find(running, LATEST) == moved
+
+
+# Lookups that cost much.
+
+
+@contextmanager
+def at_most(cost: int) -> Iterator[None]:
+    """In one turn of the loop."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "TURN_COST", cost)
+        yield
+
+
+@served()
+async def test_many_lookups_take_several_turns_and_others_have_theirs(running: Running) -> None:
+    await running.create("t", 20)
+    for index in range(20):
+        await running.produce("t", b"x", partition=index)
+    order: list[str] = []
+    many, one = await running.connect("many"), await running.connect("one")
+    asked = list_offsets("t", *((index, START_MS) for index in range(20)), (3, LATEST))
+    with at_most(120):
+        slow = many.send(asked, HIGHEST, ListOffsetsResponse)
+        slow.add_done_callback(lambda _: order.append("many"))
+        quick = one.send(list_offsets("t", (0, LATEST)), HIGHEST, ListOffsetsResponse)
+        quick.add_done_callback(lambda _: order.append("one"))
+        await running.wait_ms()
+    assert order == ["one", "many"]
+    found = slow.result().topics[0].partitions
+    assert [answer.partition_index for answer in found] == list(range(20))
+    codes = [answer.error_code for answer in found]
+    assert codes == [ErrorCode.INVALID_REQUEST if index == 3 else 0 for index in range(20)]
+    assert {answer.offset for answer in found if not answer.error_code} == {0}
+
+
+@served()
+async def test_who_has_gone_has_nothing_looked_up(running: Running) -> None:
+    await running.create("t", 20)
+    client = await running.connect("gone")
+    asked = list_offsets("t", *((index, START_MS) for index in range(20)))
+    looked_up = 0
+
+    def find_nothing(*_: object) -> None:
+        nonlocal looked_up
+        looked_up += 1
+        if looked_up == 4:
+            client.close()
+
+    with at_most(120), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(list_offsets_api, "find_offset", find_nothing)
+        answer = client.send(asked, HIGHEST, ListOffsetsResponse)
+        await running.wait_ms()
+    assert isinstance(answer.exception(), ConnectionError)
+    assert 4 <= looked_up < 20
+
+
+@served()
+async def test_what_a_lookup_reads_counts(running: Running) -> None:
+    await running.create("t", 2)
+    client = await running.client()
+    large = batch(*[bytes(2_000)] * 5_000, compression=Compression.ZSTD)
+    for index, records in ((0, large), (1, batch(b"x"))):
+        await client.ask(produce("t", {index: records}), PRODUCE, ProduceResponse)
+    partition = running.partition("t")
+    for timestamp, least, most in ((LATEST, 50, 50), (START_MS + 4_999, 10_000, 20_000)):
+        budget = LookupBudget()
+        find_offset(partition, partition.leading, timestamp, budget)
+        assert least <= cost_of(budget) <= most

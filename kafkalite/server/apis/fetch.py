@@ -38,7 +38,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.fetch_reader import FetchReader, failure, is_follower, release_records
 from kafkalite.server.purgatory import FetchWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import TimestampMs
+from kafkalite.types import ISOLATION_LEVELS, TimestampMs
 
 API = Api(
     ApiKey.FETCH,
@@ -49,8 +49,6 @@ API = Api(
     missing="followers; aborted transactions",
 )
 
-_ISOLATION_LEVELS = (0, 1)
-"""read_uncommitted and read_committed."""
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
 
 
@@ -60,7 +58,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
         session = _session(ctx, request)
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    if request.isolation_level not in _ISOLATION_LEVELS:
+    if request.isolation_level not in ISOLATION_LEVELS:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     if session is None:
         keep_last_wishes(request)

@@ -15,8 +15,10 @@ UNKNOWN_SERVER_ERROR.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
-from kafkalite.log.segment import TimestampOffset
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -25,55 +27,64 @@ from kafkalite.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from kafkalite.replica.leader import PartitionLeader
+from kafkalite.protocol.records.times import LookupBudget
 from kafkalite.server.apis.api import Api
-from kafkalite.server.partition import Partition
+from kafkalite.server.offset_lookup import FIRST_VERSIONS, cost_of, find_offset
+from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
+from kafkalite.server.turns import Turns
+from kafkalite.types import ISOLATION_LEVELS, LeaderEpoch, Offset, TimestampMs
 
 API = Api(
     ApiKey.LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse, min_version=1, max_version=11
 )
 
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
+_Answers = dict[str, dict[int, ListOffsetsPartitionResponse]]
 
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
 _FIRST_VERSION_WITH_EPOCH = 4
-_FIRST_VERSION = {
-    LATEST: 1,
-    EARLIEST: 1,
-    MAX_TIMESTAMP: 7,
-    EARLIEST_LOCAL: 8,
-    LATEST_TIERED: 9,
-    EARLIEST_PENDING_UPLOAD: 11,
-}
 
 
-def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Parked:
     """Answer each partition on its own; one that is asked twice is refused, once."""
-    if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+    if request.isolation_level not in ISOLATION_LEVELS:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    topics: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    topics: _Answers = {}
+
+    def response() -> ListOffsetsResponse:
+        return ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
+                for name, answers in topics.items()
+            ]
+        )
+
+    clock = ctx.services.clock
+    turns = Turns(clock, _answer_each(ctx, request, topics))
+    if turns.take():
+        return response()
+    parked = Parked(
+        clock,
+        TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms),
+        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
+    turns.go_on(parked, response)
+    return parked
+
+
+def _answer_each(
+    ctx: RequestContext, request: ListOffsetsRequest, topics: _Answers
+) -> Iterator[int]:
+    """Answer one partition after the other: what it cost, for `Turns`."""
     for topic in request.topics:
         answers = topics.setdefault(topic.name, {})
         for asked in topic.partitions:
             index = asked.partition_index
+            budget = LookupBudget()
             if index in answers:
                 answers[index] = _nothing(index, ErrorCode.INVALID_REQUEST)
             else:
-                answers[index] = _one(ctx, topic.name, asked)
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
-            for name, answers in topics.items()
-        ]
-    )
+                answers[index] = _one(ctx, topic.name, asked, budget)
+            yield cost_of(budget)
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOffsetsResponse:
@@ -90,9 +101,9 @@ def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOf
 
 
 def _one(
-    ctx: RequestContext, topic: str, asked: ListOffsetsPartition
+    ctx: RequestContext, topic: str, asked: ListOffsetsPartition, budget: LookupBudget
 ) -> ListOffsetsPartitionResponse:
-    if asked.timestamp < 0 and ctx.version < _FIRST_VERSION.get(asked.timestamp, 1 << 15):
+    if asked.timestamp < 0 and ctx.version < FIRST_VERSIONS.get(asked.timestamp, 1 << 15):
         return _nothing(asked.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         partition = ctx.services.replicas.find(topic, asked.partition_index)
@@ -100,7 +111,7 @@ def _one(
         error = leader.check_epoch(LeaderEpoch(asked.current_leader_epoch))
         if error:
             raise KafkaError(error)
-        found = _find(partition, leader, asked.timestamp)
+        found = find_offset(partition, leader, asked.timestamp, budget)
     except (KafkaError, CorruptRecordError, OSError) as error:
         return _nothing(asked.partition_index, code_for(error))
     if found is None:
@@ -111,25 +122,6 @@ def _one(
         offset=found.offset,
         leader_epoch=found.leader_epoch if ctx.version >= _FIRST_VERSION_WITH_EPOCH else -1,
     )
-
-
-def _find(partition: Partition, leader: PartitionLeader, timestamp: int) -> TimestampOffset | None:
-    """None: no record is at or after that time below the high watermark."""
-    log = partition.log
-    if timestamp == LATEST:
-        return TimestampOffset(NO_TIMESTAMP, leader.high_watermark, leader.leader_epoch)
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
-        start = log.log_start_offset
-        return TimestampOffset(NO_TIMESTAMP, start, log.epochs.epoch_at(start))
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return None
-    if timestamp == MAX_TIMESTAMP:
-        found = log.offset_of_max_timestamp()
-    else:
-        found = log.offset_for_timestamp(TimestampMs(timestamp))
-    if found is None or found.offset >= leader.high_watermark:
-        return None
-    return found
 
 
 def _nothing(index: int, code: ErrorCode) -> ListOffsetsPartitionResponse:

@@ -1,0 +1,92 @@
+"""A coordinator's core as it is loaded: its log replayed into it, a slice a turn of the loop.
+
+Source: Kafka's `CoordinatorLoaderImpl`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from kafkalite.coordinator.groups.classic.records import TransactionEnded, decode_record
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.errors import CorruptRecordError, ProtocolError
+from kafkalite.log.files import read_part
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
+from kafkalite.protocol.records.control import read_end_transaction_marker
+from kafkalite.protocol.records.record import read_records
+from kafkalite.types import NO_PRODUCER_ID
+
+_log = logging.getLogger(__name__)
+
+SLICE_BYTES = 1 << 17
+SLICE_RECORDS = 500
+"""Read, and applied, in one turn of the loop: some milliseconds' worth."""
+BATCH_BYTES = 1 << 26
+"""Of records in one batch, before they are compressed: no more is written, and no more is read."""
+
+
+class Replay:
+    """One core, and how far it is loaded."""
+
+    def __init__(self, core: GroupCoordinator, log: PartitionLog) -> None:
+        self.core = core
+        self.offset = log.log_start_offset
+        """The end of the batches that are applied, exclusive."""
+        self._log = log
+        self._applying: Iterator[None] = iter(())
+
+    def step(self, max_bytes: int) -> bool:
+        """Apply some records, of about `max_bytes` of batches and at least one. True at the end of
+        the log."""
+        left = SLICE_RECORDS
+        while True:
+            for _ in self._applying:
+                left -= 1
+                if not left:
+                    return False
+            end = self._log.end_offset
+            if self.offset >= end:
+                return True
+            if max_bytes <= 0:
+                return False
+            read = self._log.read(
+                self.offset, max_bytes=max_bytes, max_offset=end, first_batch_whole=True
+            )
+            if read.part is None:
+                raise CorruptRecordError(f"nothing can be read at offset {self.offset}")
+            self._applying = self._apply(read_part(read.part))
+            max_bytes -= read.size_bytes
+
+    def _apply(self, buffer: memoryview) -> Iterator[None]:
+        """A record at each step."""
+        position = 0
+        while len(buffer) - position >= HEADER_SIZE:
+            header = read_header(buffer, position)
+            if len(buffer) - position < header.size_bytes:
+                break  # Cut short; the next read begins with it.
+            yield from self._apply_batch(buffer, position, header)
+            self.offset = header.next_offset
+            position += header.size_bytes
+
+    def _apply_batch(
+        self, buffer: memoryview, position: int, header: BatchHeader
+    ) -> Iterator[None]:
+        """Records that are none of ours, such as those of a later release, are passed by, as Kafka
+        does."""
+        core = self.core
+        for record in read_records(buffer, position, header, BATCH_BYTES):
+            yield
+            if header.is_control:
+                marker = read_end_transaction_marker(record)
+                if marker is not None:
+                    core.apply(TransactionEnded(header.producer_id, committed=marker.is_commit))
+                continue
+            try:
+                producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+                decoded = decode_record(record.key or b"", record.value, producer_id)
+            except ProtocolError as error:
+                _log.warning("A record of offset %d is passed by: %s", record.offset, error)
+            else:
+                core.apply(decoded)

@@ -1,0 +1,57 @@
+"""The offset of a time, or of a special place, in one partition."""
+
+from __future__ import annotations
+
+from kafkalite.log.segment import TimestampOffset
+from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS, LookupBudget
+from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server.partition import Partition
+from kafkalite.types import NO_TIMESTAMP, TimestampMs
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+FIRST_VERSIONS = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+"""Of ListOffsets, which know them."""
+
+_COST = 50
+"""Of a partition, as `Turns` counts; each record that is looked at costs 1 more."""
+_BYTES_A_COST = 1024
+
+
+def find_offset(
+    partition: Partition, leader: PartitionLeader, timestamp: int, budget: LookupBudget
+) -> TimestampOffset | None:
+    """None: no record is at or after that time below the high watermark."""
+    log = partition.log
+    if timestamp == LATEST:
+        return TimestampOffset(NO_TIMESTAMP, leader.high_watermark, leader.leader_epoch)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        start = log.log_start_offset
+        return TimestampOffset(NO_TIMESTAMP, start, log.epochs.epoch_at(start))
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return None
+    if timestamp == MAX_TIMESTAMP:
+        found = log.offset_of_max_timestamp(budget)
+    else:
+        found = log.offset_for_timestamp(TimestampMs(timestamp), budget)
+    if found is None or found.offset >= leader.high_watermark:
+        return None
+    return found
+
+
+def cost_of(budget: LookupBudget) -> int:
+    """Of the lookup that had this budget, in microseconds or so."""
+    decompressed_bytes = LOOKUP_BYTES - budget.bytes_left
+    return _COST + LOOKUP_RECORDS - budget.records_left + decompressed_bytes // _BYTES_A_COST

@@ -1,0 +1,46 @@
+"""Work for one request that may be much: done in several turns of the loop, so that others have
+theirs in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafkalite.ports.clock import Clock
+from kafkalite.server.purgatory import MakeAnswer, Parked
+
+TURN_COST = 10_000
+"""In microseconds or so."""
+
+
+class Turns:
+    """An iterator that does a piece of the work at each step, and says what that cost, in
+    microseconds or so."""
+
+    __slots__ = ("_clock", "_pieces")
+
+    def __init__(self, clock: Clock, pieces: Iterator[int]) -> None:
+        self._clock = clock
+        self._pieces = pieces
+
+    def take(self) -> bool:
+        """As much as one turn may cost. True when all is done."""
+        left = TURN_COST
+        for cost in self._pieces:
+            left -= cost
+            if left <= 0:
+                return False
+        return True
+
+    def go_on(self, parked: Parked, make: MakeAnswer) -> None:
+        """Do the rest in later turns, and complete `parked` then. Whoever does not wait any more
+        has nothing done for them."""
+
+        def turn() -> None:
+            if parked.done:
+                return
+            if self.take():
+                parked.complete(make)
+            else:
+                self.go_on(parked, make)
+
+        self._clock.call_at(self._clock.now_ms(), turn)
