@@ -3,11 +3,14 @@ compared."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 Headers = tuple[tuple[str, bytes], ...]
 
-BASE_TIMESTAMP = 1_750_000_000_000
+BASE_TIMESTAMP = (time.time_ns() // 3_600_000_000_000 - 1) * 3_600_000
+"""One hour ago or more, less than two. Every five minutes brokers look for what is older than a
+week, and delete it; what is more than an hour ahead, they refuse."""
 
 
 @dataclass(frozen=True, slots=True)
