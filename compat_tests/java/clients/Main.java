@@ -5,8 +5,8 @@ import java.util.stream.Collectors;
 
 /**
  * Puts Kafka's Java client through one of the scenarios of compat_tests/language_cases.py:
- * BOOTSTRAP=HOST:PORT java Main LIBRARY SCENARIO TOPIC [CODEC]. LIBRARY is for the reader of a process list:
- * what runs is what the class path has.
+ * BOOTSTRAP=HOST:PORT BASE_TIMESTAMP=MS java Main LIBRARY SCENARIO TOPIC [CODEC]. LIBRARY is for who reads a list of
+ * processes: what runs is what the class path has.
  */
 public final class Main {
     private Main() {}
