@@ -1,67 +1,22 @@
-"""Kafka's own Java clients of three ages: what `clients/*.java` did with each, judged."""
+"""Kafka's own Java clients of three ages, through what all languages share, and what they do
+unasked."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-from functools import cache
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
-from compat_tests.java.jars import class_path
-from compat_tests.stored import stored_codecs, stored_producers
-from kafkalite.protocol.records.compression import Compression
+from compat_tests.java.jars import Module, class_path
+from compat_tests.language_cases import LanguageCases, Run
+from compat_tests.programs import Command
+from compat_tests.stored import stored_producers
 
 pytestmark = pytest.mark.jvm
 
-HERE = Path(__file__).parent / "clients"
-Age = Literal["clients-2.8", "clients-3.9", "clients-4.4"]
-AGES: tuple[Age, ...] = ("clients-2.8", "clients-3.9", "clients-4.4")
-MANY = 10_000
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-WRITTEN_AND_READ: dict[str, object] = {
-    "acknowledged": MANY,
-    "acknowledged_in_order": True,
-    "read": MANY,
-    "read_in_order": True,
-    "differing": 0,
-}
-WANTED: dict[str, dict[str, object]] = {
-    **dict.fromkeys((*CODECS, "defaults", "idempotent"), WRITTEN_AND_READ),
-    "times": {
-        "beginning": 0,
-        "end": 100,
-        "at -1": 0,
-        "at 40000": 40,
-        "at 40001": 41,
-        "at 99000": 99,
-        "at 99001": None,
-        "read": "v70",
-    },
-    "topics": {
-        "created_again": "TopicExistsException",
-        "partitions": 3,
-        "deleted_again": "UnknownTopicOrPartitionException",
-        "end_of_the_next": 0,
-    },
-    "group": {
-        "first": [0, 1],
-        "second": [2, 3],
-        "first_read": {"a": 50},
-        "second_read": {"a": 50},
-        "read_after_the_leave": {"b": 40},
-    },
-    "resume": {
-        "committed_before": None,
-        "committed": 60,
-        "metadata": "so far",
-        "read": 40,
-        "first_read": "v60",
-    },
-}
+SOURCES = Path(__file__).parent / "clients"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +24,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, compiled with the oldest client: what that has, all have."""
     folder = tmp_path_factory.mktemp("classes")
     done = subprocess.run(
-        ["javac", "-cp", class_path("clients-2.8"), "-d", folder, *HERE.glob("*.java")],
+        ["javac", "-cp", class_path("clients-2.8"), "-d", folder, *SOURCES.glob("*.java")],
         capture_output=True,
         text=True,
         check=False,
@@ -78,56 +33,36 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@cache
-def facts(age: Age, classes: Path, bootstrap: str) -> dict[str, dict[str, object]]:
-    """What the program tells of each scenario, played with the client of that age."""
-    done = subprocess.run(
-        [
-            "java",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-            "-cp",
-            os.pathsep.join([str(classes), class_path(age)]),
-            "Scenarios",
-            bootstrap,
-            prefix(age),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    return {fact.pop("scenario"): fact for fact in told}
+class JavaCases(LanguageCases):
+    """`library` is a module of `pom.xml`."""
+
+    language = "java"
+    library: Module
+    idempotent_unasked = True
+
+    @pytest.fixture
+    def command(self, classes: Path) -> Command:
+        jars = os.pathsep.join([str(classes), class_path(self.library)])
+        # It lives for a second: it is not worth compiling well, nor collecting at once.
+        options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+        logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        return ("java", *options, logging, "-cp", jars, "Main")
+
+    def test_idempotence(self, run: Run, bootstrap: str, topic: str) -> None:
+        assert run("idempotence") == {"acknowledged": [1_000, 1_999]}
+        producers = stored_producers(bootstrap, topic)
+        assert len(producers) == 2, "of a producer that was not told, and of one that was"
+        assert (-1 not in producers) == self.idempotent_unasked
 
 
-def prefix(age: Age) -> str:
-    """Of the topics and groups of a run."""
-    return f"{age}-{os.getpid()}-"
+class TestClients44(JavaCases):
+    library = "clients-4.4"
 
 
-@pytest.mark.parametrize("age", AGES)
-@pytest.mark.parametrize("scenario", WANTED)
-def test_scenario(age: Age, scenario: str, classes: Path, bootstrap: str) -> None:
-    assert facts(age, classes, bootstrap)[scenario] == WANTED[scenario]
+class TestClients39(JavaCases):
+    library = "clients-3.9"
 
 
-@pytest.mark.parametrize("age", AGES)
-@pytest.mark.parametrize("codec", CODECS)
-def test_batches_stand_there_in_the_codec(
-    age: Age, codec: str, classes: Path, bootstrap: str
-) -> None:
-    facts(age, classes, bootstrap)
-    assert stored_codecs(bootstrap, prefix(age) + codec) == {Compression[codec.upper()]}
-
-
-@pytest.mark.parametrize("age", AGES)
-def test_idempotent_producers_have_an_id(age: Age, classes: Path, bootstrap: str) -> None:
-    """From 3.0 on a producer is idempotent if nobody says otherwise."""
-    facts(age, classes, bootstrap)
-    (asked,) = stored_producers(bootstrap, prefix(age) + "idempotent")
-    (unasked,) = stored_producers(bootstrap, prefix(age) + "defaults")
-    assert asked >= 0
-    assert (unasked >= 0) == (age != "clients-2.8")
-    assert unasked != asked
+class TestClients28(JavaCases):
+    library = "clients-2.8"
+    idempotent_unasked = False

@@ -4,14 +4,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
-import java.util.function.BooleanSupplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -20,7 +20,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** The broker under test: clients of it with the library's defaults, and what every scenario does with them. */
+/** The broker under test, through a client for each call, with the library's defaults where nothing is said. */
 final class Broker {
     static final Duration A_MOMENT = Duration.ofMillis(100);
     private static final long PATIENCE_NS = Duration.ofSeconds(60).toNanos();
@@ -31,53 +31,27 @@ final class Broker {
         this.bootstrap = bootstrap;
     }
 
-    Admin admin() {
-        return Admin.create(properties(Map.of()));
-    }
-
-    Producer<byte[], byte[]> producer(Map<String, String> settings) {
-        return new KafkaProducer<>(properties(settings), new ByteArraySerializer(), new ByteArraySerializer());
-    }
-
-    Consumer<byte[], byte[]> consumer(Map<String, String> settings) {
-        return new KafkaConsumer<>(properties(settings), new ByteArrayDeserializer(), new ByteArrayDeserializer());
-    }
-
-    /** A consumer in a group, which begins at the beginning and commits when it is told to. */
-    Consumer<byte[], byte[]> member(String group, String name) {
-        return consumer(Map.of(
-            "group.id", group, "client.id", name, "auto.offset.reset", "earliest", "enable.auto.commit", "false",
-            "heartbeat.interval.ms", "200"));
-    }
-
-    /** Returns when the topic is there; the real Kafka's broker learns of it after its controller has answered. */
-    void create(String topic, int partitions) throws Exception {
-        try (Admin admin = admin()) {
+    /** Makes a topic, and waits until the broker lists it. Did it at the first look? */
+    boolean create(String topic, int partitions) throws Exception {
+        try (Admin admin = Admin.create(properties(Map.of()))) {
             admin.createTopics(Set.of(new NewTopic(topic, partitions, (short) 1))).all().get();
-            await("the topic is there", () -> exists(admin, topic));
+            return await("the topic is there", () -> isListed(admin, topic)) == 1;
         }
     }
 
-    /** Returns when the topic is gone. */
-    void delete(String topic) throws Exception {
-        try (Admin admin = admin()) {
+    /** Deletes a topic, and waits until the broker does not list it. Did it not at the first look? */
+    boolean delete(String topic) throws Exception {
+        try (Admin admin = Admin.create(properties(Map.of()))) {
             admin.deleteTopics(Set.of(topic)).all().get();
-            await("the topic is gone", () -> !exists(admin, topic));
-        }
-    }
-
-    static boolean exists(Admin admin, String topic) {
-        try {
-            return admin.listTopics().names().get().contains(topic);
-        } catch (InterruptedException | ExecutionException error) {
-            throw new IllegalStateException(error);
+            return await("the topic is gone", () -> !isListed(admin, topic)) == 1;
         }
     }
 
     /** Sends all, and returns their offsets as they were acknowledged. */
     List<Long> produce(List<ProducerRecord<byte[], byte[]>> records, Map<String, String> settings) throws Exception {
         List<Future<RecordMetadata>> sent = new ArrayList<>();
-        try (Producer<byte[], byte[]> producer = producer(settings)) {
+        ByteArraySerializer serializer = new ByteArraySerializer();
+        try (Producer<byte[], byte[]> producer = new KafkaProducer<>(properties(settings), serializer, serializer)) {
             for (ProducerRecord<byte[], byte[]> record : records) {
                 sent.add(producer.send(record));
             }
@@ -89,33 +63,50 @@ final class Broker {
         return offsets;
     }
 
-    /** What stands in partition 0, from the beginning. */
-    List<ConsumerRecord<byte[], byte[]>> read(String topic, int count) {
+    /** What stands in partition 0 from an offset on. */
+    List<ConsumerRecord<byte[], byte[]>> read(String topic, long from, int count) throws Exception {
         TopicPartition partition = new TopicPartition(topic, 0);
         try (Consumer<byte[], byte[]> consumer = consumer(Map.of())) {
             consumer.assign(List.of(partition));
-            consumer.seekToBeginning(List.of(partition));
-            return poll(consumer, count);
+            consumer.seek(partition, from);
+            List<ConsumerRecord<byte[], byte[]>> got = new ArrayList<>();
+            await(count + " records have come", () -> {
+                consumer.poll(A_MOMENT).forEach(got::add);
+                return got.size() >= count;
+            });
+            return got;
         }
     }
 
-    /** The next records, this many at least. */
-    static List<ConsumerRecord<byte[], byte[]>> poll(Consumer<byte[], byte[]> consumer, int count) {
-        List<ConsumerRecord<byte[], byte[]>> got = new ArrayList<>();
-        await(count + " records have come", () -> {
-            consumer.poll(A_MOMENT).forEach(got::add);
-            return got.size() >= count;
-        });
-        return got;
+    /** The offset of the first record at or after a time in partition 0; -1 where there is none. */
+    long offsetForTime(String topic, long timeMs) {
+        TopicPartition partition = new TopicPartition(topic, 0);
+        try (Consumer<byte[], byte[]> consumer = consumer(Map.of())) {
+            OffsetAndTimestamp found = consumer.offsetsForTimes(Map.of(partition, timeMs)).get(partition);
+            return found == null ? -1 : found.offset();
+        }
     }
 
-    static void await(String what, BooleanSupplier condition) {
+    Consumer<byte[], byte[]> consumer(Map<String, String> settings) {
+        ByteArrayDeserializer deserializer = new ByteArrayDeserializer();
+        return new KafkaConsumer<>(properties(settings), deserializer, deserializer);
+    }
+
+    /** How many looks it took; an exception when it has not come true in a minute. */
+    static int await(String what, Callable<Boolean> condition) throws Exception {
         long end = System.nanoTime() + PATIENCE_NS;
-        while (!condition.getAsBoolean()) {
+        for (int looks = 1; ; looks++) {
+            if (condition.call()) {
+                return looks;
+            }
             if (System.nanoTime() > end) {
                 throw new IllegalStateException("not seen in time: " + what);
             }
         }
+    }
+
+    private static boolean isListed(Admin admin, String topic) throws Exception {
+        return admin.listTopics().names().get().contains(topic);
     }
 
     private Properties properties(Map<String, String> settings) {

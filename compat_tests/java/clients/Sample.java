@@ -2,69 +2,82 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 
-/**
- * Records of many shapes, by their number: null and empty keys and values, none to three headers (a name
- * twice, an empty and a null value, bytes that are no text), up to 2 KiB, times that go back and forth.
- */
+/** The records of compat_tests/sample.py, and numbered ones; all for partition 0 unless told otherwise. */
 final class Sample {
-    static final long BASE_MS = 1_750_000_000_000L;
+    static final long BASE_MS = Long.parseLong(System.getenv("BASE_TIMESTAMP"));
+    private static final String[] NAMES = {"trace", "trace", "bin"};
 
     private Sample() {}
 
-    static ProducerRecord<byte[], byte[]> sent(String topic, int i) {
-        return new ProducerRecord<>(topic, 0, time(i), key(i), value(i), headers(i));
+    /** Records of many shapes: null and empty keys and values, none to three headers, times back and forth. */
+    static List<ProducerRecord<byte[], byte[]>> samples(String topic, int count) {
+        return IntStream.range(0, count).mapToObj(i -> sample(topic, i)).toList();
     }
 
-    /** Whether a record is what {@link #sent} made for its offset. */
-    static boolean equal(ConsumerRecord<byte[], byte[]> record) {
-        int i = (int) record.offset();
-        return record.timestamp() == time(i)
-            && Arrays.equals(record.key(), key(i))
-            && Arrays.equals(record.value(), value(i))
-            && Arrays.asList(record.headers().toArray()).equals(headers(i));
+    /** With their numbers as values, a second apart. */
+    static List<ProducerRecord<byte[], byte[]>> numbered(String topic, int partition, int first, int count) {
+        return IntStream.range(first, first + count)
+            .mapToObj(i -> new ProducerRecord<byte[], byte[]>(
+                topic, partition, BASE_MS + 1000L * i, null, bytes(Integer.toString(i))))
+            .toList();
     }
 
-    private static long time(int i) {
-        return BASE_MS + i * 37 % 1000 - 500 + i;
-    }
-
-    private static byte[] key(int i) {
-        if (i % 11 == 0) {
+    /** Where a record that came differs from the one that was sent; null where it does not. */
+    static String difference(ProducerRecord<byte[], byte[]> sent, int offset, ConsumerRecord<byte[], byte[]> got) {
+        if (got.offset() == offset
+                && got.timestamp() == sent.timestamp()
+                && Arrays.equals(got.key(), sent.key())
+                && Arrays.equals(got.value(), sent.value())
+                && Arrays.equals(got.headers().toArray(), sent.headers().toArray())) {
             return null;
         }
-        return i % 17 == 0 ? new byte[0] : bytes("key-" + i % 101);
+        return "at " + offset + " sent " + sent + ", got " + got;
+    }
+
+    private static ProducerRecord<byte[], byte[]> sample(String topic, int i) {
+        byte[] key = bytes("key-" + i % 101);
+        byte[] value = value(i);
+        if (i % 11 == 0) {
+            key = null;
+        } else if (i % 13 == 0) {
+            value = null;
+        } else if (i % 17 == 0) {
+            key = new byte[0];
+        } else if (i % 19 == 0) {
+            value = new byte[0];
+        } else if (i % 997 == 0) {
+            value = bytes("large".repeat(400));
+        }
+        return new ProducerRecord<>(topic, 0, BASE_MS + i * 37 % 1000 - 500 + i, key, value, headers(i));
     }
 
     private static byte[] value(int i) {
-        if (i % 13 == 0) {
-            return null;
-        }
-        if (i % 19 == 0) {
-            return new byte[0];
-        }
-        return i % 997 == 0 ? bytes("large".repeat(400)) : bytes("value " + i + " " + "v".repeat(i * 7 % 211));
+        byte[] start = bytes("value " + i + " ");
+        byte[] value = Arrays.copyOf(start, start.length + i * 7 % 211);
+        Arrays.fill(value, start.length, value.length, (byte) i);
+        return value;
     }
 
     private static List<Header> headers(int i) {
+        byte[] counting = new byte[i % 32];
+        for (int n = 0; n < counting.length; n++) {
+            counting[n] = (byte) n;
+        }
+        byte[][] values = {bytes(Integer.toString(i)), new byte[0], counting};
         List<Header> headers = new ArrayList<>();
-        if (i % 4 > 0) {
-            headers.add(new RecordHeader("trace", bytes(Integer.toString(i))));
-        }
-        if (i % 4 > 1) {
-            headers.add(new RecordHeader("trace", i % 8 > 3 ? new byte[0] : null));
-        }
-        if (i % 4 > 2) {
-            headers.add(new RecordHeader("\u00e9", new byte[] {0, (byte) 0xff, (byte) i}));
+        for (int n = 0; n < i % 4; n++) {
+            headers.add(new RecordHeader(NAMES[n], values[n]));
         }
         return headers;
     }
 
-    static byte[] bytes(String text) {
+    private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 }

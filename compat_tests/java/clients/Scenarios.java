@@ -1,135 +1,142 @@
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.stream.Collectors;
+import java.util.Objects;
 import java.util.stream.IntStream;
-import org.apache.kafka.clients.consumer.Consumer;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 
-/**
- * What a Java client does with a broker, as facts: one line of JSON for each scenario. Judges nothing.
- * Arguments: HOST:PORT, and a prefix for the names of topics and groups.
- */
-public final class Scenarios {
+/** The scenarios of compat_tests/language_cases.py, and one that is Java's own; each returns what it tells. */
+final class Scenarios {
     private static final int MANY = 10_000;
-    private static final List<String> CODECS = List.of("none", "gzip", "snappy", "lz4", "zstd");
+    private static final int PARTITIONS = 4;
+    private static final int MOST_DIFFERENCES = 5;
 
     private final Broker broker;
-    private final String prefix;
+    private final String topic;
 
-    private Scenarios(Broker broker, String prefix) {
+    Scenarios(Broker broker, String topic) {
         this.broker = broker;
-        this.prefix = prefix;
+        this.topic = topic;
     }
 
-    /** Something to do, and what came of it. */
-    interface Scenario {
-        Map<String, Object> play(Broker broker, String name) throws Exception;
+    Map<String, Object> play(String scenario, String codec) throws Exception {
+        return switch (scenario) {
+            case "round-trip" -> roundTrip(codec);
+            case "group" -> groupOfTwo();
+            case "resume" -> resume();
+            case "seek" -> seek();
+            case "delete" -> delete();
+            case "idempotence" -> idempotence();
+            default -> throw new IllegalArgumentException("no scenario " + scenario);
+        };
     }
 
-    public static void main(String[] arguments) {
-        Scenarios scenarios = new Scenarios(new Broker(arguments[0]), arguments[1]);
-        for (String codec : CODECS) {
-            scenarios.tell(codec, (broker, name) -> writeAndRead(broker, name, Map.of("compression.type", codec)));
-        }
-        scenarios.tell("defaults", (broker, name) -> writeAndRead(broker, name, Map.of()));
-        scenarios.tell("idempotent", (broker, name) -> writeAndRead(
-            broker, name, Map.of("enable.idempotence", "true", "acks", "all", "batch.size", "1000")));
-        scenarios.tell("times", Scenarios::seekByTime);
-        scenarios.tell("topics", Scenarios::createAndDelete);
-        scenarios.tell("group", Groups::shareAndLeave);
-        scenarios.tell("resume", Groups::commitAndResume);
-    }
-
-    private void tell(String scenario, Scenario what) {
-        Map<String, Object> facts = new LinkedHashMap<>();
-        facts.put("scenario", scenario);
-        try {
-            facts.putAll(what.play(broker, prefix + scenario));
-        } catch (Exception error) {
-            error.printStackTrace();
-            facts.put("failed", error.toString());
-        }
-        System.out.println(Json.of(facts));
-    }
-
-    private static Map<String, Object> writeAndRead(Broker broker, String topic, Map<String, String> settings)
-            throws Exception {
-        broker.create(topic, 1);
-        List<ProducerRecord<byte[], byte[]>> records =
-            IntStream.range(0, MANY).mapToObj(i -> Sample.sent(topic, i)).collect(Collectors.toList());
-        List<Long> offsets = broker.produce(records, settings);
-        List<Long> inOrder = IntStream.range(0, MANY).mapToObj(i -> (long) i).collect(Collectors.toList());
-        List<ConsumerRecord<byte[], byte[]>> read = broker.read(topic, MANY);
+    private Map<String, Object> roundTrip(String codec) throws Exception {
+        boolean listedAtOnce = broker.create(topic, 1);
+        List<ProducerRecord<byte[], byte[]>> sent = Sample.samples(topic, MANY);
+        List<Long> offsets = broker.produce(sent, Map.of("compression.type", codec));
+        List<ConsumerRecord<byte[], byte[]>> got = broker.read(topic, 0, MANY);
+        Stream<String> misplaced = IntStream.range(0, MANY)
+            .filter(i -> offsets.get(i) != i).mapToObj(i -> i + " was acknowledged as " + offsets.get(i));
+        Stream<String> different = IntStream.range(0, MANY)
+            .mapToObj(i -> Sample.difference(sent.get(i), i, got.get(i))).filter(Objects::nonNull);
         return Map.of(
-            "acknowledged", offsets.size(),
-            "acknowledged_in_order", offsets.equals(inOrder),
-            "read", read.size(),
-            "read_in_order", read.stream().map(ConsumerRecord::offset).collect(Collectors.toList()).equals(inOrder),
-            "differing", read.stream().filter(record -> !Sample.equal(record)).count());
+            "listed_at_once", listedAtOnce,
+            "received", got.size(),
+            "differences", Stream.concat(misplaced, different).limit(MOST_DIFFERENCES).toList());
     }
 
-    /** A hundred records, a second apart. */
-    private static Map<String, Object> seekByTime(Broker broker, String topic) throws Exception {
-        broker.create(topic, 1);
-        List<ProducerRecord<byte[], byte[]>> records = new ArrayList<>();
-        for (int i = 0; i < 100; i++) {
-            records.add(new ProducerRecord<>(topic, 0, Sample.BASE_MS + 1000L * i, null, Sample.bytes("v" + i)));
-        }
-        broker.produce(records, Map.of());
-        Map<String, Object> facts = new LinkedHashMap<>();
-        TopicPartition partition = new TopicPartition(topic, 0);
-        try (Consumer<byte[], byte[]> consumer = broker.consumer(Map.of())) {
-            consumer.assign(List.of(partition));
-            facts.put("beginning", consumer.beginningOffsets(List.of(partition)).get(partition));
-            facts.put("end", consumer.endOffsets(List.of(partition)).get(partition));
-            for (long after : new long[] {-1, 40_000, 40_001, 99_000, 99_001}) {
-                OffsetAndTimestamp found =
-                    consumer.offsetsForTimes(Map.of(partition, Sample.BASE_MS + after)).get(partition);
-                facts.put("at " + after, found == null ? null : found.offset());
+    private Map<String, Object> groupOfTwo() throws Exception {
+        broker.create(topic, PARTITIONS);
+        fill(PARTITIONS, 0, 50);
+        try (Member first = new Member(broker, topic)) {
+            Member.pollUntil("the first has read all", () -> first.received.size() >= 200, first);
+            List<Integer> alone = first.partitions();
+            for (int partition = 0; partition < PARTITIONS; partition++) {
+                first.commit(Map.of(new TopicPartition(topic, partition), new OffsetAndMetadata(50)));
             }
-            long time = Sample.BASE_MS + 69_001;
-            consumer.seek(partition, consumer.offsetsForTimes(Map.of(partition, time)).get(partition).offset());
-            facts.put("read", new String(Broker.poll(consumer, 1).get(0).value()));
+            first.received.clear();
+            Map<String, Object> facts = share(first);
+            facts.put("alone", alone);
+            Member.pollUntil("the first has all again", () -> first.partitions().size() == PARTITIONS, first);
+            return facts;
         }
-        return facts;
     }
 
-    private static Map<String, Object> createAndDelete(Broker broker, String topic) throws Exception {
-        Map<String, Object> facts = new LinkedHashMap<>();
-        broker.create(topic, 3);
-        facts.put("created_again", refusal(() -> broker.create(topic, 3)));
-        try (Consumer<byte[], byte[]> consumer = broker.consumer(Map.of())) {
-            facts.put("partitions", consumer.partitionsFor(topic).size());
+    /** Another member comes, reads its part, and leaves. */
+    private Map<String, Object> share(Member first) throws Exception {
+        try (Member second = new Member(broker, topic)) {
+            Member.pollUntil(
+                "both have half", () -> first.partitions().size() == 2 && second.partitions().size() == 2,
+                first, second);
+            List<List<Integer>> shared = List.of(first.partitions(), second.partitions());
+            fill(PARTITIONS, 50, 10);
+            Member.pollUntil(
+                "both have read", () -> first.received.size() + second.received.size() >= 40, first, second);
+            List<List<Long>> received = Stream.concat(first.received.stream(), second.received.stream())
+                .map(record -> List.of((long) record.partition(), record.offset()))
+                .sorted(Comparator.comparing((List<Long> place) -> place.get(0)).thenComparing(place -> place.get(1)))
+                .toList();
+            return new HashMap<>(Map.of("shared", shared, "received", received));
         }
-        broker.produce(List.of(new ProducerRecord<>(topic, Sample.bytes("gone"))), Map.of());
-        broker.delete(topic);
-        facts.put("deleted_again", refusal(() -> broker.delete(topic)));
+    }
+
+    private Map<String, Object> resume() throws Exception {
         broker.create(topic, 1);
-        TopicPartition partition = new TopicPartition(topic, 0);
-        try (Consumer<byte[], byte[]> consumer = broker.consumer(Map.of())) {
-            facts.put("end_of_the_next", consumer.endOffsets(List.of(partition)).get(partition));
+        fill(1, 0, 30);
+        List<List<Long>> received = new ArrayList<>();
+        for (int count : new int[] {30, 10, 10}) {
+            try (Member member = new Member(broker, topic)) {
+                Member.pollUntil("all is read", () -> member.received.size() >= count, member);
+                if (received.isEmpty()) {
+                    member.commit(Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(20)));
+                }
+                received.add(offsets(member.received));
+            }
         }
-        broker.delete(topic);
-        return facts;
+        return Map.of("received", received);
     }
 
-    private interface Step {
-        void run() throws Exception;
+    private Map<String, Object> seek() throws Exception {
+        broker.create(topic, 1);
+        fill(1, 0, 40);
+        List<Long> found = Stream.of(-1, 10_000, 10_001, 39_001)
+            .map(after -> broker.offsetForTime(topic, Sample.BASE_MS + after)).toList();
+        long from = broker.offsetForTime(topic, Sample.BASE_MS + 9_500);
+        return Map.of("found", found, "received", offsets(broker.read(topic, from, 30)));
     }
 
-    /** The simple name of the error that the broker answers with. */
-    private static String refusal(Step step) throws Exception {
-        try {
-            step.run();
-            return null;
-        } catch (ExecutionException error) {
-            return error.getCause().getClass().getSimpleName();
+    private Map<String, Object> delete() throws Exception {
+        broker.create(topic, 1);
+        fill(1, 0, 20);
+        boolean goneAtOnce = broker.delete(topic);
+        broker.create(topic, 1);
+        fill(1, 20, 5);
+        return Map.of("gone_at_once", goneAtOnce, "received", offsets(broker.read(topic, 0, 5)));
+    }
+
+    /** A thousand records of a producer that is not told whether to be idempotent, and of one that is. */
+    private Map<String, Object> idempotence() throws Exception {
+        broker.create(topic, 1);
+        broker.produce(Sample.samples(topic, 1_000), Map.of());
+        Map<String, String> told = Map.of("enable.idempotence", "true", "batch.size", "1000");
+        List<Long> offsets = broker.produce(Sample.samples(topic, 1_000), told);
+        return Map.of("acknowledged", List.of(offsets.get(0), offsets.get(999)));
+    }
+
+    private void fill(int partitions, int first, int count) throws Exception {
+        for (int partition = 0; partition < partitions; partition++) {
+            broker.produce(Sample.numbered(topic, partition, first, count), Map.of());
         }
+    }
+
+    private static List<Long> offsets(List<ConsumerRecord<byte[], byte[]>> records) {
+        return records.stream().map(ConsumerRecord::offset).toList();
     }
 }

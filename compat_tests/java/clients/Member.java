@@ -1,0 +1,45 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** A consumer in a group, named as its topic. It begins where the group has committed, else at the beginning. */
+final class Member implements AutoCloseable {
+    final List<ConsumerRecord<byte[], byte[]>> received = new ArrayList<>();
+    private final Consumer<byte[], byte[]> consumer;
+
+    Member(Broker broker, String topic) {
+        consumer = broker.consumer(Map.of(
+            "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false",
+            "heartbeat.interval.ms", "200"));
+        consumer.subscribe(List.of(topic));
+    }
+
+    void commit(Map<TopicPartition, OffsetAndMetadata> offsets) {
+        consumer.commitSync(offsets);
+    }
+
+    List<Integer> partitions() {
+        return consumer.assignment().stream().map(TopicPartition::partition).sorted().toList();
+    }
+
+    /** Leaves the group. */
+    @Override
+    public void close() {
+        consumer.close();
+    }
+
+    /** Lets members poll in turn until something is so. */
+    static void pollUntil(String what, Callable<Boolean> condition, Member... members) throws Exception {
+        Broker.await(what, () -> {
+            for (Member member : members) {
+                member.consumer.poll(Broker.A_MOMENT).forEach(member.received::add);
+            }
+            return condition.call();
+        });
+    }
+}
