@@ -6,6 +6,8 @@ Source: Kafka's `ReplicaManager.appendRecords`; what a refusal tells besides its
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.validation import InvalidRecordsError, UnfitBatchesError
 from kafkalite.metadata.topic_lookup import TopicKey
@@ -40,6 +42,15 @@ _TOLD_WITHOUT_LOG = (
 """Refusals with which Kafka does not tell where the log starts."""
 
 
+class Uncommitted(NamedTuple):
+    """A batch that acks=all waits for. A partition that stands twice in a request has two."""
+
+    partition: Partition
+    end_offset: Offset
+    """The high watermark that commits it."""
+    answer: PartitionProduceResponse
+
+
 class ProduceAppender:
     """The appends of one request, and what is to be done after them."""
 
@@ -52,7 +63,7 @@ class ProduceAppender:
         self.refused = False
         self.moved_leaders: set[BrokerId] = set()
         """Those that lead what was sent here; the client is told where they are."""
-        self.uncommitted: dict[Partition, tuple[PartitionProduceResponse, Offset]] = {}
+        self.uncommitted: list[Uncommitted] = []
 
     def append(
         self, topic: TopicProduceData, data: PartitionProduceData
@@ -76,7 +87,7 @@ class ProduceAppender:
         )
         end = Offset(appended.last_offset + 1)
         if self.acks == ACKS_ALL and partition.leading.high_watermark < end:
-            self.uncommitted[partition] = (response, end)
+            self.uncommitted.append(Uncommitted(partition, end, response))
         return response
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
@@ -84,7 +95,7 @@ class ProduceAppender:
         uncommitted = self.uncommitted
 
         def answer() -> ProduceResponse:
-            for partition, (slot, end) in uncommitted.items():
+            for partition, end, slot in uncommitted:
                 if partition.leader is None:
                     slot.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
                 elif partition.leader.high_watermark < end:
@@ -95,7 +106,7 @@ class ProduceAppender:
         return CommitWait(
             clock,
             TimestampMs(clock.now_ms() + max(timeout_ms, 0)),
-            ends=[(partition, end) for partition, (_, end) in uncommitted.items()],
+            ends=[(partition, end) for partition, end, _ in uncommitted],
             answer=answer,
         ).parked
 

@@ -253,6 +253,21 @@ async def test_acks_all_waits_for_the_other_replica_and_times_out(simulation: Si
 
 
 @simulated
+async def test_each_batch_of_a_partition_that_stands_twice_times_out(
+    simulation: Simulation,
+) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        request = produce("t", {0: batch(b"x")}, timeout_ms=500)
+        request.topic_data += produce("t", {0: batch(b"y")}).topic_data
+        response = await (await running.client()).ask(request, PRODUCE, ProduceResponse)
+        assert [(answer.base_offset, answer.error_code) for answer in produced(response)] == [
+            (0, ErrorCode.REQUEST_TIMED_OUT),
+            (1, ErrorCode.REQUEST_TIMED_OUT),
+        ]
+
+
+@simulated
 async def test_acks_1_waits_for_no_replica_and_readers_do(simulation: Simulation) -> None:
     async with two_brokers(simulation) as (running, other):
         other.create("t", [1, 2])
