@@ -15,7 +15,7 @@ Groups have their own file (`testing.group_checkers`).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Protocol, TypeVar
 
 from kafkalite.protocol.records.batch import crc_is_valid, iter_headers
@@ -153,14 +153,18 @@ class EachRecordInOrder:
                 self._counts[key] += 1
 
     def _inspect(self, seen: PartitionInspected) -> None:
+        for offset, value in seen.records.items():
+            demand(
+                value in self._sent, f"nobody sent {value!r} at offset {offset} of {seen.partition}"
+            )
+        begun_before = self._begun_before(seen)
         latest: dict[str, int] = {}
         found: dict[bytes, int] = defaultdict(int)
         for offset, value in sorted(seen.records.items()):
             where = f"{value!r} at offset {offset} of {seen.partition}"
-            demand(value in self._sent, f"nobody sent {where}")
             producer, place = self._sent[value]
             found[value] += 1
-            if found[value] == 1:
+            if found[value] == 1 and place > begun_before.get(producer, -1):
                 demand(place > latest.get(producer, -1), f"{where} comes after what was sent later")
                 latest[producer] = place
             allowed = 1 if producer in self._idempotent else self._times[value]
@@ -168,6 +172,26 @@ class EachRecordInOrder:
                 found[value] <= allowed,
                 f"{where} is there for the {found[value]}th time, of {allowed} allowed",
             )
+
+    def _begun_before(self, seen: PartitionInspected) -> dict[str, int]:
+        """By plain producer, up to which place (inclusive) the first copies may have stood below
+        the log's start: what is found of these are copies sent again, in no order.
+
+        First copies stand in order, so with one that is below the start all earlier ones are: each
+        of them is found less often than it was sent.
+        """
+        before: dict[str, int] = {}
+        if seen.start_offset == 0:
+            return before
+        found = Counter(seen.records.values())
+        whole = set(self._idempotent)
+        for value in sorted(found, key=self._sent.__getitem__):
+            producer, place = self._sent[value]
+            if producer not in whole and found[value] < self._times[value]:
+                before[producer] = place
+            else:
+                whole.add(producer)
+        return before
 
 
 class HighWatermarkNeverFalls:

@@ -17,14 +17,19 @@ from tests.simulation.scenario import simulate
 
 PROGRAM = Path(__file__).with_name("scenario.py")
 DEFAULT_SEEDS = 50
+FAILED_ONCE = (
+    91,  # Records are deleted up to amid the first copy of a batch that was sent twice.
+)
+"""Beyond those of the default: what each of them met has a test of its own, too."""
 
 
-def seeds() -> range:
+def seeds() -> list[int]:
     """As the environment has it; see the Makefile."""
     one = os.environ.get("SIMULATION_SEED")
     if one:
-        return range(int(one), int(one) + 1)
-    return range(1, int(os.environ.get("SIMULATION_SEEDS") or DEFAULT_SEEDS) + 1)
+        return [int(one)]
+    first = range(1, int(os.environ.get("SIMULATION_SEEDS") or DEFAULT_SEEDS) + 1)
+    return [*first, *(seed for seed in FAILED_ONCE if seed not in first)]
 
 
 @pytest.mark.parametrize("seed", seeds())

@@ -122,6 +122,34 @@ def test_a_plain_producer_s_records_come_at_most_as_often_as_they_were_sent() ->
     refuses(checker, inspected(b"a", b"a", b"a"), "for the 3th time, of 2 allowed")
 
 
+def plain(*batches: bytes) -> EachRecordInOrder:
+    """After these, each of which has one record a letter."""
+    checker = EachRecordInOrder()
+    for letters in batches:
+        values = (letters[at : at + 1] for at in range(len(letters)))
+        tell(checker, sent(*values, is_idempotent=False))
+    return checker
+
+
+def test_where_the_first_copy_of_a_batch_is_deleted_in_part_the_second_has_no_order() -> None:
+    """Simulated seed 91."""
+    checker = plain(b"abc", b"abc", b"d")
+    tell(checker, inspected(b"c", b"a", b"b", b"c", b"d", start=2))
+    refuses(checker, inspected(b"c", b"a", b"b", b"c", b"d"), "b'a' at offset 1 .* sent later")
+
+
+def test_a_deletion_excuses_nothing_that_had_its_first_copy_above_it() -> None:
+    once = plain(b"a", b"b")
+    refuses(once, inspected(b"b", b"a", start=2), "b'a' at offset 3 .* after what was sent later")
+    whole = plain(b"a", b"a", b"b", b"b")
+    refuses(whole, inspected(b"b", b"a", b"a", start=2), "b'a' at offset 3 .* sent later")
+    behind = plain(b"a", b"a", b"b", b"c", b"c", b"d")
+    refuses(behind, inspected(b"b", b"d", b"c", start=2), "b'c' at offset 4 .* sent later")
+    idempotent = EachRecordInOrder()
+    tell(idempotent, sent(b"a"), sent(b"a"), sent(b"b"))
+    refuses(idempotent, inspected(b"b", b"a", start=2), "b'a' at offset 3 .* sent later")
+
+
 def test_the_high_watermark_is_at_least_what_was_known_when_it_was_asked_for() -> None:
     checker = HighWatermarkNeverFalls()
     tell(checker, PartitionAsked(1, POEM), acknowledged(0, b"a", b"b"))
