@@ -252,8 +252,8 @@ class Broker:
                 endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
-                log_dirs=(directory.meta.directory_id,),
-                previous_broker_epoch=directory.broker_epoch,
+                log_dirs=(directory.claimed.meta.directory_id,),
+                previous_broker_epoch=directory.claimed.broker_epoch,
             )
         )
         self._controller.start(session)
