@@ -233,7 +233,7 @@ class Broker:
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
             if is_first:
-                self._replicas.set_strays_aside(image, self._storage.removed_topics)
+                self._replicas.strays.set_aside_all(image, self._storage.removed_topics)
                 is_first = False
             if concerns_brokers(delta):
                 self._follow_settings(image)
