@@ -1,11 +1,8 @@
 """A broker's log folder: one process holds it, and it remembers how it was left.
 
-    meta.properties          whose folder it is (meta_properties.py)
-    .lock                    held while a broker runs on it
-    .kafka_cleanshutdown     written last of all at a clean stop, removed first at a start
-    *-offset-checkpoint      offsets of all partitions (offset_checkpoints.py)
-    topic-0/                 a partition
-    topic-0...               see folder_names.py
+    meta.properties, .lock, .kafka_cleanshutdown    see claimed_folder.py
+    *-offset-checkpoint                             see offset_checkpoints.py
+    topic-0, topic-0...                             a partition; see folder_names.py
 
 Opens and closes logs; which ones there should be, the metadata says. What else is in the folder is
 somebody's own and is left alone. Source: Kafka's `LogManager`.
@@ -16,16 +13,15 @@ those who still read. Here leases keep what is read, so the folder goes at once.
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_file, read_topic_id, write_offsets
+from kafkalite.log.checkpoints import read_topic_id
+from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN, ClaimedFolder
 from kafkalite.log.clean_stop import Refusals, Round, close_logs
-from kafkalite.log.files import DiskSpace, Files, Lock
+from kafkalite.log.files import DiskSpace, Files
 from kafkalite.log.folder_names import (
     DELETE_SUFFIX,
     METADATA_PARTITION,
@@ -34,7 +30,7 @@ from kafkalite.log.folder_names import (
     parse_partition,
     set_aside_name,
 )
-from kafkalite.log.meta_properties import META_PROPERTIES, LogDirectoryError, Meta, claim
+from kafkalite.log.meta_properties import Meta
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -42,7 +38,6 @@ from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import (
     METADATA_TOPIC_ID,
-    NO_BROKER_EPOCH,
     BrokerEpoch,
     BrokerId,
     Offset,
@@ -50,15 +45,6 @@ from kafkalite.types import (
     TopicPartition,
     Uuid,
 )
-
-LOCK = ".lock"
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-
-_GIT_IGNORE = ".gitignore"
-_OF_A_FIRST_START = frozenset((_GIT_IGNORE, LOCK, f"{META_PROPERTIES}.tmp", "lost+found"))
-"""What a first start that was cut short may leave, and what a new disk has."""
-
-_log = logging.getLogger(__name__)
 
 
 class FolderPlan(NamedTuple):
@@ -71,60 +57,39 @@ class FolderPlan(NamedTuple):
     files: dict[str, bytes]
 
 
-class _Before(NamedTuple):
-    """What was in the place of a log folder."""
-
-    names: frozenset[str] | None
-    """None: there was no folder."""
-
-
 class LogDirectory:
     """One locked log folder and the logs that are open in it."""
 
     __slots__ = (
-        "_clean_record",
         "_expiration_ms",
         "_files",
         "_has_renamed",
-        "_lock",
-        "_made_from",
         "_validation",
-        "broker_epoch",
         "checkpoints",
+        "claimed",
         "location",
         "logs",
-        "meta",
-        "was_clean",
     )
 
     def __init__(
         self,
         files: Files,
         location: str,
-        lock: Lock,
-        meta: Meta,
+        claimed: ClaimedFolder,
         *,
-        made_from: _Before | None = None,
         record_validation: RecordValidation,
         producer_expiration_ms: int,
     ) -> None:
-        """`made_from`: what was there, when this start is the folder's first."""
         self._files = files
-        self._made_from = made_from
         self.location = location
         """The folder's name for people, and for DescribeLogDirs."""
-        self._lock = lock
+        self.claimed = claimed
+        """Whose it is, and how it was left."""
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
         self._has_renamed = False
-        self.meta = meta
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
-        self._clean_record: bytes | None = None
-        self.was_clean = False
-        """Whether the last stop was a clean one."""
-        self.broker_epoch = NO_BROKER_EPOCH
-        """The broker's epoch when it last stopped cleanly, else -1."""
         self.checkpoints = OffsetCheckpoints(files, location, self.logs)
 
     @classmethod
@@ -139,60 +104,15 @@ class LogDirectory:
         record_validation: RecordValidation = "header",
         producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
     ) -> LogDirectory:
-        """Take the folder at the root of `files`, made when missing; `location` names it to people.
-
-        The new ids are for a folder that has none yet. `LogDirectoryError` when another process has
-        the folder, it belongs to another node, or it has something in it and is no log folder.
-        """
-        is_new = not files.exists(META_PROPERTIES)
-        found = frozenset(files.list("")) if files.exists("") else None
-        if is_new and found:
-            others = [name for name in sorted(found) if name not in _OF_A_FIRST_START]
-            if others:
-                some = min(others, key=lambda name: (name.startswith("."), name))
-                raise LogDirectoryError(
-                    f"the folder {location} is not empty ({some}) and has no "
-                    f"{META_PROPERTIES}: only an empty folder can become a log folder"
-                )
-        files.make_folder("")
-        try:
-            lock = files.lock(LOCK)
-        except BlockingIOError as error:
-            raise LogDirectoryError(
-                f"the log folder {location} is in use: another broker holds {LOCK} in it"
-            ) from error
-        try:
-            if is_new:
-                files.replace(_GIT_IGNORE, b"*\n", sync=False)
-            meta = claim(files, location, Meta(node_id, new_cluster_id, new_directory_id))
-            directory = cls(
-                files,
-                location,
-                lock,
-                meta,
-                made_from=_Before(found) if is_new else None,
-                record_validation=record_validation,
-                producer_expiration_ms=producer_expiration_ms,
-            )
-            directory._take_clean_shutdown()
-        except BaseException:
-            lock.release()
-            raise
-        return directory
-
-    def _take_clean_shutdown(self) -> None:
-        """Read the mark of a clean stop and remove it for good: from now on a crash is a crash."""
-        data = read_file(self._files, CLEAN_SHUTDOWN)
-        if data is None:
-            return
-        self.was_clean = True
-        self._clean_record = data
-        try:
-            self.broker_epoch = BrokerEpoch(int(json.loads(data)["brokerEpoch"]))
-        except (ValueError, KeyError, TypeError):
-            self.broker_epoch = NO_BROKER_EPOCH  # Older Kafka leaves the file empty.
-        self._files.remove(CLEAN_SHUTDOWN)
-        self._files.sync_folder("")
+        """See `ClaimedFolder.take`. The new ids are for a folder that has none yet."""
+        new = Meta(node_id, new_cluster_id, new_directory_id)
+        return cls(
+            files,
+            location,
+            ClaimedFolder.take(files, location, new),
+            record_validation=record_validation,
+            producer_expiration_ms=producer_expiration_ms,
+        )
 
     def space(self) -> DiskSpace:
         """Of the disk that the folder is on."""
@@ -236,7 +156,7 @@ class LogDirectory:
             config=config,
             topic_id=topic_id,
             now=now,
-            clean=self.was_clean,
+            clean=self.claimed.was_clean,
             recovery_point=self.checkpoints.recovery_points.get(partition, Offset(0)),
             log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
             record_validation=self._validation,
@@ -343,41 +263,17 @@ class LogDirectory:
             with refusals.of("checkpoints"):
                 self.checkpoints.write(high_watermarks)
             if not refusals and (
-                self.was_clean or not self.find_partitions(self.logs.__contains__)
+                self.claimed.was_clean or not self.find_partitions(self.logs.__contains__)
             ):
                 with refusals.of(CLEAN_SHUTDOWN):
-                    self._record_clean_shutdown(broker_epoch)
+                    self.claimed.record_clean_stop(broker_epoch)
         finally:
             self.abandon()
         refusals.tell(self.location)
-
-    def _record_clean_shutdown(self, broker_epoch: BrokerEpoch) -> None:
-        if not self._files.exists(CLEANER_OFFSETS):
-            write_offsets(self._files, CLEANER_OFFSETS, {})
-        record = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-        self._files.replace(CLEAN_SHUTDOWN, record.encode())
 
     def abandon(self) -> None:
         """Let go without a word on the disk, as a crash would."""
         for log in self.logs.values():
             log.release_files()
         self.logs.clear()
-        self._lock.release()
-
-    def undo(self) -> None:
-        """Before `abandon`, when a start has failed and no log was opened: leave the place as it
-        was found, the mark of a clean stop included."""
-        if self._clean_record is not None:
-            self._files.replace(CLEAN_SHUTDOWN, self._clean_record)
-        before = self._made_from
-        if before is None:
-            return
-        if before.names is None:
-            self._files.remove_folder("")
-            return
-        for name in self._files.list(""):
-            if name not in before.names:
-                if self._files.is_folder(name):
-                    self._files.remove_folder(name)
-                else:
-                    self._files.remove(name)
+        self.claimed.release()

@@ -34,6 +34,8 @@ from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 _TEMPORARY_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+_CONTROL_BATCH_BYTES = 1 << 16
+"""A control batch holds one record of a few bytes, and no Kafka compresses it."""
 
 
 class Cut(NamedTuple):
@@ -277,7 +279,7 @@ def _read_markers(batch: StoredBatch) -> list[_Marker]:
     from kafkalite.protocol.records.control import read_end_transaction_marker
 
     markers = []
-    for record in read_records(batch.buffer, batch.at, batch.header):
+    for record in read_records(batch.buffer, batch.at, batch.header, _CONTROL_BATCH_BYTES):
         marker = read_end_transaction_marker(record)
         if marker is not None:
             markers.append(_Marker(marker.coordinator_epoch, record.timestamp))

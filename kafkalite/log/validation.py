@@ -35,6 +35,7 @@ from kafkalite.protocol.records.batch import (
     crc_is_valid,
     read_header,
     stamp_append_time,
+    stamp_create_time,
     stamp_max_timestamp,
 )
 from kafkalite.protocol.records.compression import Compression, DecompressionError
@@ -50,7 +51,6 @@ _MINIMUM_LENGTH = 14
 _MINIMUM_SIZE = MAGIC_POSITION + 1
 _COMPRESSION_BITS = 0x07
 _LAST_CODEC = int(max(Compression))
-_ATTRIBUTES_LOW_BYTE = 22
 _ERRORS_SHOWN = 3
 BATCH_BYTES = 1 << 28
 """Of what a batch holds when its records are checked: some tenths of a second's worth. What clients
@@ -194,8 +194,7 @@ class BatchValidator:
             self._check_range(header, now)
         if header.attributes & TIMESTAMP_TYPE_BIT:
             # The topic keeps the producers' times, so that is what the batch has from now on.
-            records[position + _ATTRIBUTES_LOW_BYTE] &= ~TIMESTAMP_TYPE_BIT
-            stamp_max_timestamp(records, position, latest)
+            stamp_create_time(records, position, latest)
             return header._replace(
                 attributes=header.attributes & ~TIMESTAMP_TYPE_BIT, max_timestamp=latest
             )

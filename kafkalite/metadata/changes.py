@@ -16,35 +16,7 @@ from typing import Final, NamedTuple, get_args
 
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol.codec import decode
-from kafkalite.protocol.messages.metadata_records import (
-    AbortTransactionRecord,
-    AccessControlEntryRecord,
-    BeginTransactionRecord,
-    BrokerRegistrationChangeRecord,
-    ClearElrRecord,
-    ClientQuotaRecord,
-    ConfigRecord,
-    DelegationTokenRecord,
-    EndTransactionRecord,
-    FeatureLevelRecord,
-    FenceBrokerRecord,
-    NoOpRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    RegisterControllerRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
-    RemoveTopicRecord,
-    RemoveUserScramCredentialRecord,
-    TopicRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-    UnregisterControllerRecord,
-    UserScramCredentialRecord,
-    ZkMigrationStateRecord,
-)
+from kafkalite.protocol.messages import metadata_records as records
 from kafkalite.protocol.record_frames import encode_metadata_record, metadata_frame
 
 
@@ -57,35 +29,44 @@ class UnknownChange:
     """As it stands in the log, so that a snapshot keeps it."""
 
 
-KnownChange = (
-    AbortTransactionRecord
-    | AccessControlEntryRecord
-    | BeginTransactionRecord
-    | BrokerRegistrationChangeRecord
-    | ClearElrRecord
-    | ClientQuotaRecord
-    | ConfigRecord
-    | DelegationTokenRecord
-    | EndTransactionRecord
-    | FeatureLevelRecord
-    | FenceBrokerRecord
-    | NoOpRecord
-    | PartitionChangeRecord
-    | PartitionRecord
-    | ProducerIdsRecord
-    | RegisterBrokerRecord
-    | RegisterControllerRecord
-    | RemoveAccessControlEntryRecord
-    | RemoveDelegationTokenRecord
-    | RemoveTopicRecord
-    | RemoveUserScramCredentialRecord
-    | TopicRecord
-    | UnfenceBrokerRecord
-    | UnregisterBrokerRecord
-    | UnregisterControllerRecord
-    | UserScramCredentialRecord
-    | ZkMigrationStateRecord
+HeldChange = (
+    records.BrokerRegistrationChangeRecord
+    | records.ClearElrRecord
+    | records.ConfigRecord
+    | records.FeatureLevelRecord
+    | records.FenceBrokerRecord
+    | records.PartitionChangeRecord
+    | records.PartitionRecord
+    | records.ProducerIdsRecord
+    | records.RegisterBrokerRecord
+    | records.RegisterControllerRecord
+    | records.RemoveTopicRecord
+    | records.TopicRecord
+    | records.UnfenceBrokerRecord
+    | records.UnregisterBrokerRecord
+    | records.UnregisterControllerRecord
 )
+"""What the image keeps."""
+UnheldChange = (
+    records.AccessControlEntryRecord
+    | records.ClientQuotaRecord
+    | records.DelegationTokenRecord
+    | records.RemoveAccessControlEntryRecord
+    | records.RemoveDelegationTokenRecord
+    | records.RemoveUserScramCredentialRecord
+    | records.UserScramCredentialRecord
+    | records.ZkMigrationStateRecord
+)
+"""What stays in the log, and waits for the code that reads it: a snapshot of the image would lose
+it."""
+LogChange = (
+    records.AbortTransactionRecord
+    | records.BeginTransactionRecord
+    | records.EndTransactionRecord
+    | records.NoOpRecord
+)
+"""What concerns the log itself, and is done with once it was read."""
+KnownChange = HeldChange | UnheldChange | LogChange
 Change = KnownChange | UnknownChange
 """What the metadata log holds and the image folds. Never altered once made, though the classes
 allow it."""
@@ -126,12 +107,12 @@ def decode_change(value: bytes | bytearray | memoryview) -> Change:
 
 def _version_to_write(change: KnownChange) -> int:
     match change:
-        case PartitionRecord() | PartitionChangeRecord():
+        case records.PartitionRecord() | records.PartitionChangeRecord():
             with_elr = (
                 change.eligible_leader_replicas is not None or change.last_known_elr is not None
             )
             return 2 if with_elr else 1
-        case BrokerRegistrationChangeRecord():
+        case records.BrokerRegistrationChangeRecord():
             if change.cordoned_log_dirs is not None:
                 return 3
             if change.log_dirs:

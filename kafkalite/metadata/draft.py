@@ -3,7 +3,7 @@
 Applying never refuses: what the controller decided is the truth. Changes that contradict what went
 before (a partition of a topic that does not exist) mean a damaged log, and raise `InvariantError`.
 
-Source: Kafka's `TopicDelta`, `ClusterDelta`, `ConfigurationsDelta`, `FeaturesDelta`,
+Source: Kafka's `MetadataDelta`, `ClusterDelta`, `ConfigurationsDelta`, `FeaturesDelta`,
 `ProducerIdsDelta`, and `PartitionRegistration.merge`.
 """
 
@@ -13,79 +13,42 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar, assert_never
 
 from kafkalite.errors import InvariantError
-from kafkalite.metadata.changes import Change, UnknownChange
-from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange
+from kafkalite.metadata.changes import Change, LogChange, UnheldChange, UnknownChange
+from kafkalite.metadata.delta import Fold, MetadataDelta
 from kafkalite.metadata.image import (
     BrokerImage,
     ConfigResource,
     ConfigResourceType,
     ControllerImage,
     MetadataImage,
-    PartitionImage,
-    TopicImage,
 )
 from kafkalite.metadata.registrations import (
-    changed_partition,
-    new_partition,
     registered_broker,
     registered_controller,
     uuids,
 )
+from kafkalite.metadata.topics_draft import TopicsDraft
 from kafkalite.protocol.messages.metadata_records import (
-    AbortTransactionRecord,
-    AccessControlEntryRecord,
-    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
-    ClientQuotaRecord,
     ConfigRecord,
-    DelegationTokenRecord,
-    EndTransactionRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
-    NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
-    RemoveUserScramCredentialRecord,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     UnregisterControllerRecord,
-    UserScramCredentialRecord,
-    ZkMigrationStateRecord,
 )
-from kafkalite.types import BrokerId, ControllerEpoch, Offset, ProducerId, Uuid
+from kafkalite.types import BrokerId, ControllerEpoch, Offset, ProducerId
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
-
-
-class _TopicDraft:
-    """A topic that this draft makes or changes."""
-
-    __slots__ = ("before", "id", "name", "partitions")
-
-    def __init__(self, name: str, id: Uuid, before: TopicImage | None) -> None:
-        self.name = name
-        self.id = id
-        self.before = before
-        self.partitions: dict[int, PartitionImage] = (
-            {} if before is None else dict(enumerate(before.partitions))
-        )
-
-    def image(self) -> TopicImage:
-        partitions = self.partitions
-        if partitions and max(partitions) != len(partitions) - 1:
-            raise InvariantError(
-                f"the partitions of topic {self.name} have gaps: {sorted(partitions)}"
-            )
-        return TopicImage(self.name, self.id, tuple(partitions[i] for i in range(len(partitions))))
 
 
 class MetadataDraft:
@@ -93,10 +56,7 @@ class MetadataDraft:
 
     def __init__(self, base: MetadataImage) -> None:
         self._base = base
-        self._topics: dict[Uuid, _TopicDraft] = {}
-        self._deleted: dict[Uuid, TopicImage] = {}
-        self._ids: dict[str, Uuid | None] = {}
-        """Names that this draft gave or took (None)."""
+        self._topics = TopicsDraft(base)
         self._brokers: dict[BrokerId, BrokerImage | None] = {}
         self._controllers: dict[BrokerId, ControllerImage | None] = {}
         self._configs: dict[ConfigResource, dict[str, str]] = {}
@@ -112,17 +72,17 @@ class MetadataDraft:
         """Take one change in. `InvariantError` when it contradicts what went before."""
         match change:
             case PartitionRecord():
-                self._topic(change.topic_id).partitions[change.partition_id] = new_partition(change)
+                self._topics.create_partition(change)
             case PartitionChangeRecord():
-                self._change_partition(change)
+                self._topics.change_partition(change)
             case TopicRecord():
-                self._create_topic(change)
+                self._topics.create(change)
             case RemoveTopicRecord():
-                self._remove_topic(Uuid(bytes(change.topic_id)))
+                self._remove_topic(change)
             case ConfigRecord():
                 self._set_config(change)
             case ClearElrRecord():
-                self._clear_elr(change.topic_name)
+                self._topics.clear_elr(change)
             case ProducerIdsRecord():
                 self._next_producer_id = ProducerId(change.next_producer_id)
             case FeatureLevelRecord():
@@ -142,21 +102,7 @@ class MetadataDraft:
                 self._controllers[BrokerId(change.controller_id)] = registered_controller(change)
             case UnregisterControllerRecord():
                 self._controllers[BrokerId(change.controller_id)] = None
-            case (
-                NoOpRecord()
-                | BeginTransactionRecord()
-                | EndTransactionRecord()
-                | AbortTransactionRecord()
-                | AccessControlEntryRecord()
-                | RemoveAccessControlEntryRecord()
-                | ClientQuotaRecord()
-                | DelegationTokenRecord()
-                | RemoveDelegationTokenRecord()
-                | UserScramCredentialRecord()
-                | RemoveUserScramCredentialRecord()
-                | ZkMigrationStateRecord()
-                | UnknownChange()
-            ):
+            case _ if isinstance(change, LogChange | UnheldChange | UnknownChange):
                 pass  # Transactions are the log's affair; the rest is not acted on yet.
             case _:
                 assert_never(change)
@@ -172,19 +118,15 @@ class MetadataDraft:
         """The image up to `end_offset` (exclusive), and what changed. The draft is not to be used
         again."""
         base = self._base
-        made = {id: draft.image() for id, draft in self._topics.items()}
+        topics = self._topics.finish()
         features = _merged(base.features, {n: level or None for n, level in self._features.items()})
         image = base._replace(
             cluster_id=base.cluster_id if cluster_id is None else cluster_id,
             end_offset=end_offset,
             epoch=epoch,
             controller_id=controller_id,
-            topics=_merged(
-                base.topics,
-                {name: None for name, id in self._ids.items() if id is None}
-                | {topic.name: topic for topic in made.values()},
-            ),
-            topics_by_id=_merged(base.topics_by_id, dict.fromkeys(self._deleted) | made),
+            topics=_merged(base.topics, topics.by_name),
+            topics_by_id=_merged(base.topics_by_id, topics.by_id),
             brokers=_merged(base.brokers, self._brokers),
             controllers=_merged(base.controllers, self._controllers),
             configs=_merged(
@@ -193,84 +135,21 @@ class MetadataDraft:
             features=features,
             next_producer_id=self._next_producer_id,
         )
-        drafts = self._topics.items()
         delta = MetadataDelta(
-            deleted=tuple(self._deleted.values()),
-            created=tuple(made[id] for id, draft in drafts if draft.before is None),
-            changed=tuple(
-                TopicChange(d.before, made[id]) for id, d in drafts if d.before is not None
-            ),
+            deleted=topics.deleted,
+            created=topics.created,
+            changed=topics.changed,
             brokers=tuple(self._brokers),
             configs=tuple(self._configs),
             features=features is not base.features and features != base.features,
         )
         return Fold(image, delta)
 
-    # Topics.
-
-    def _topic(self, raw_id: bytes) -> _TopicDraft:
-        draft = self._topics.get(Uuid(raw_id))
-        if draft is None:
-            id = Uuid(bytes(raw_id))
-            before = None if id in self._deleted else self._base.topics_by_id.get(id)
-            if before is None:
-                raise InvariantError(
-                    f"a metadata record names topic id {id.hex()}, which no topic has"
-                )
-            draft = self._topics[id] = _TopicDraft(before.name, id, before)
-        return draft
-
-    def _id_of(self, name: str) -> Uuid | None:
-        if name in self._ids:
-            return self._ids[name]
-        topic = self._base.topics.get(name)
-        return None if topic is None else topic.id
-
-    def _create_topic(self, change: TopicRecord) -> None:
-        if self._id_of(change.name) is not None:
-            raise InvariantError(f"a metadata record creates topic {change.name}, which exists")
-        id = Uuid(bytes(change.topic_id))
-        self._topics[id] = _TopicDraft(change.name, id, None)
-        self._ids[change.name] = id
-
-    def _remove_topic(self, id: Uuid) -> None:
-        draft = self._topic(id)
-        del self._topics[id]
-        if draft.before is not None:
-            self._deleted[id] = draft.before
-        self._ids[draft.name] = None
-        resource = ConfigResource(ConfigResourceType.TOPIC, draft.name)
+    def _remove_topic(self, change: RemoveTopicRecord) -> None:
+        """Its settings go with it."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, self._topics.remove(change))
         if resource in self._base.configs or resource in self._configs:
             self._configs[resource] = {}
-
-    def _change_partition(self, change: PartitionChangeRecord) -> None:
-        partitions = self._topic(change.topic_id).partitions
-        before = partitions.get(change.partition_id)
-        if before is None:
-            raise InvariantError(
-                f"a metadata record changes partition {change.partition_id}, which is missing"
-            )
-        partitions[change.partition_id] = changed_partition(before, change)
-
-    def _clear_elr(self, name: str) -> None:
-        """An empty name stands for all topics."""
-        if name:
-            id = self._id_of(name)
-            if id is None:
-                raise InvariantError(f"a metadata record names topic {name}, which does not exist")
-            ids = [id]
-        else:
-            ids = [
-                *(id for id in self._base.topics_by_id if id not in self._deleted),
-                *self._topics,
-            ]
-        for id in ids:
-            partitions = self._topic(id).partitions
-            for index, partition in partitions.items():
-                if partition.eligible_leader_replicas or partition.last_known_elr:
-                    partitions[index] = partition._replace(
-                        eligible_leader_replicas=(), last_known_elr=()
-                    )
 
     # Brokers.
 

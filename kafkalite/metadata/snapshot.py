@@ -8,8 +8,9 @@ settings, producer ids. Folding them into an empty image gives an equal one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
-from kafkalite.metadata.changes import Change, UnknownChange
+from kafkalite.metadata.changes import Change, UnheldChange, UnknownChange
 from kafkalite.metadata.image import (
     BrokerImage,
     ControllerImage,
@@ -18,39 +19,21 @@ from kafkalite.metadata.image import (
     TopicImage,
 )
 from kafkalite.protocol.messages.metadata_records import (
-    AccessControlEntryRecord,
     BrokerEndpoint,
     BrokerFeature,
-    ClientQuotaRecord,
     ConfigRecord,
     ControllerEndpoint,
     ControllerFeature,
-    DelegationTokenRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
-    RemoveUserScramCredentialRecord,
     TopicRecord,
-    UserScramCredentialRecord,
-    ZkMigrationStateRecord,
 )
 from kafkalite.types import NO_LEADER
 
-_NOT_HELD = (
-    AccessControlEntryRecord,
-    ClientQuotaRecord,
-    DelegationTokenRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
-    RemoveUserScramCredentialRecord,
-    UnknownChange,
-    UserScramCredentialRecord,
-    ZkMigrationStateRecord,
-)
+_NOT_HELD = (*get_args(UnheldChange), UnknownChange)
 
 
 def changes_of(image: MetadataImage) -> Iterator[Change]:

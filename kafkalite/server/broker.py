@@ -233,7 +233,7 @@ class Broker:
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
             if is_first:
-                self._replicas.set_strays_aside(image, self._storage.removed_topics)
+                self._replicas.strays.set_aside_all(image, self._storage.removed_topics)
                 is_first = False
             if concerns_brokers(delta):
                 self._follow_settings(image)
@@ -252,8 +252,8 @@ class Broker:
                 endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
-                log_dirs=(directory.meta.directory_id,),
-                previous_broker_epoch=directory.broker_epoch,
+                log_dirs=(directory.claimed.meta.directory_id,),
+                previous_broker_epoch=directory.claimed.broker_epoch,
             )
         )
         self._controller.start(session)

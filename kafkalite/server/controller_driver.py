@@ -117,7 +117,7 @@ class ControllerDriver:
 
     def stop(self) -> None:
         """Refuse everyone who waits, and decide no more. The session is its owner's to close."""
-        self._end_term("the broker is shutting down", level=logging.INFO)
+        self._end_term("the broker is shutting down", level=logging.DEBUG)
         self._session = None
         if self._retry is not None:
             self._retry.cancel()
@@ -206,7 +206,7 @@ class ControllerDriver:
         )
         journal.on_committed = driver.committed
         self._driver = driver
-        _log.info("Controller since epoch %d: %d topics", term.epoch, len(core.image.topics))
+        _log.debug("Controller since epoch %d: %d topics", term.epoch, len(core.image.topics))
         early, self._early = self._early, []
         driver.submit(StartTerm(tuple(live.registration.broker_id for live in loaded.brokers)))
         for live in loaded.brokers:

@@ -17,7 +17,7 @@ Source: Kafka's `ReplicaManager.applyDelta` and `getPartitionOrError`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig, TopicConfig
@@ -35,6 +35,7 @@ from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.entropy import Entropy
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.partition import Partition
+from kafkalite.server.strays import Strays
 from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
@@ -91,7 +92,8 @@ class ReplicaManager:
         """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._doomed: dict[TopicPartition, _Doomed] = {}
         """Deleted, with a folder that may still have its name."""
-        self._removed: Container[Uuid] = ()
+        self.strays = Strays(directory, entropy, remove_later)
+        """To be set aside before the first `apply`."""
         self._turn: Timer | None = None
 
     # Asked by handlers.
@@ -161,33 +163,6 @@ class ReplicaManager:
         yield from (partition for partition in self._behind.values() if partition is not None)
 
     # Told by the metadata.
-
-    def set_strays_aside(self, image: MetadataImage, removed: Container[Uuid]) -> None:
-        """Before the first `apply`: folders that the metadata does not know by name. Those of
-        topics that it knows as `removed` go, as a stop has kept them from it; others are renamed,
-        and neither opened nor removed: a person may want to look."""
-
-        def is_known(partition: TopicPartition) -> bool:
-            topic = image.topics.get(partition.topic)
-            return topic is not None and partition.partition < len(topic.partitions)
-
-        self._removed = removed
-        for stray in self._directory.find_partitions(unless=is_known):
-            self._set_stray(stray)
-
-    def _set_stray(self, stray: TopicPartition) -> None:
-        directory, unique = self._directory, self._entropy.uuid()
-        try:
-            if directory.read_topic_id(stray) in self._removed:
-                folder = directory.delete_partition(stray, unique)
-                if folder is not None:
-                    self._remove_later(folder)
-                return
-            folder = directory.set_stray(stray, unique)
-        except OSError as error:
-            _log.error("%s is not in the metadata, and stays: %s", stray, error)
-        else:
-            _log.warning("%s is not in the metadata: set aside as %s", stray, folder)
 
     def configure(self, config: BrokerConfig) -> None:
         """Give topics these defaults from now on."""
@@ -329,7 +304,7 @@ class ReplicaManager:
         except KafkaError as error:
             if error.code is not ErrorCode.INCONSISTENT_TOPIC_ID:
                 raise
-            self._set_stray(key)
+            self.strays.set_aside(key)
             log = self._open_log(key, topic.id, config)
         for cut in log.cuts:
             _log.warning("%s: %s", key, cut)

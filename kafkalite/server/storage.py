@@ -64,13 +64,13 @@ class Storage:
         log = MetadataLog.open(
             files,
             node_id=config.node_id,
-            directory_id=directory.meta.directory_id,
+            directory_id=directory.claimed.meta.directory_id,
             now=clock.now_ms(),
-            clean=directory.was_clean,
+            clean=directory.claimed.was_clean,
             formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
         )
         self.removed_topics = log.removed_topics
-        return MemoryStore(directory.meta.cluster_id, clock, log)
+        return MemoryStore(directory.claimed.meta.cluster_id, clock, log)
 
     def close_store(self) -> None:
         """No more changes of the metadata, if they are kept here."""
@@ -97,7 +97,7 @@ class Storage:
         with ExitStack() as end:
             end.callback(self.directory.abandon)
             if is_untouched:
-                end.callback(self.directory.undo)
+                end.callback(self.directory.claimed.undo)
             end.callback(self.close_store)
 
 

@@ -37,6 +37,8 @@ from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 
 _NAME = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _BATCH_RECORDS = 10_000
+_BATCH_BYTES = 1 << 26
+"""Of a compressed batch, which no Kafka writes here; its others are of 8 MiB at most."""
 _FIRST_EPOCH = LeaderEpoch(0)
 
 
@@ -87,7 +89,7 @@ def changes_in(data: memoryview, position: int, header: BatchHeader) -> Iterator
         raise CorruptRecordError(f"the metadata batch at offset {header.base_offset} has a bad CRC")
     if header.is_control:
         return
-    for record in read_records(data, position, header):
+    for record in read_records(data, position, header, _BATCH_BYTES):
         if record.value is not None:
             yield decode_change(record.value)
 

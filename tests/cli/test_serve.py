@@ -283,6 +283,13 @@ def test_a_damaged_metadata_log(tmp_path: Path) -> None:
     assert "--data" in line
 
 
+def test_all_well_is_worth_the_ready_line_alone(tmp_path: Path) -> None:
+    for talk_to in (write, read):
+        with serving("--data", "d", folder=tmp_path) as served:
+            talk(served.port, talk_to)
+            assert served.end(signal.SIGTERM) == (0, "")
+
+
 def test_a_metadata_log_that_has_lost_its_topics(tmp_path: Path) -> None:
     data = tmp_path / "d"
     with serving("--data", str(data), folder=tmp_path) as served:

@@ -137,7 +137,7 @@ def test_files_are_on_the_disk_before_their_names_and_names_before_the_mark(
     assert files.synced[0] == "", "the folder that all are in"
     files.crash()
     directory, log = start(files)
-    assert (directory.was_clean, log.end_offset) == (True, 1)
+    assert (directory.claimed.was_clean, log.end_offset) == (True, 1)
 
 
 def test_a_log_that_is_synced_while_it_runs_waits_for_what_is_new(files: CountingFiles) -> None:
@@ -169,7 +169,7 @@ def test_a_loss_of_power_after_it_takes_nothing(files: CountingFiles, runs: int)
         close(directory)
     files.crash()
     directory, log = start(files)
-    assert (directory.was_clean, log.cuts, log.end_offset) == (True, (), runs * 36)
+    assert (directory.claimed.was_clean, log.cuts, log.end_offset) == (True, (), runs * 36)
     assert [start.epoch for start in log.epochs.starts] == [4]
     for run in range(runs):
         state = log.producers.get(ProducerId(run))

@@ -8,8 +8,9 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.types import Offset
+from kafkalite.types import LeaderEpoch, Offset
 from tests.log.log_fixtures import (
+    EPOCH,
     FOLDER,
     NOW,
     append,
@@ -175,3 +176,16 @@ def test_the_same_again_drops_what_was_rolled_meanwhile() -> None:
     assert base_offsets(log) == [0, 2]
     log.delete_records(Offset(2))
     assert base_offsets(log) == [2]
+
+
+def test_epochs_that_a_crash_has_left_begin_with_the_log() -> None:
+    """The checkpoint of log starts may be on the disk, and not the epochs as of then."""
+    files = MemoryFiles()
+    log = open_log(files)
+    for epoch in (EPOCH, EPOCH, EPOCH + 1, EPOCH + 1, EPOCH + 2):
+        append(log, batch(), epoch=LeaderEpoch(epoch))
+    log.close()
+    assert log.epochs.starts == ((EPOCH, 0), (EPOCH + 1, 2), (EPOCH + 2, 4))
+    again = open_log(files, log_start_offset=3)
+    assert again.epochs.starts == ((EPOCH + 1, 3), (EPOCH + 2, 4))
+    assert again.epochs.end_of(EPOCH, again.end_offset) == (EPOCH, 3)

@@ -8,7 +8,8 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
-from kafkalite.log.directories import CLEAN_SHUTDOWN, LogDirectory
+from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
+from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
@@ -61,9 +62,9 @@ def content(files: MemoryFiles, path: str) -> bytes:
 
 def test_a_new_folder(files: MemoryFiles) -> None:
     directory = open_directory(files)
-    assert directory.meta == Meta(BrokerId(1), "the-cluster", UNIQUE)
-    assert not directory.was_clean
-    assert directory.broker_epoch == -1
+    assert directory.claimed.meta == Meta(BrokerId(1), "the-cluster", UNIQUE)
+    assert not directory.claimed.was_clean
+    assert directory.claimed.broker_epoch == -1
     assert files.list("") == [".gitignore", ".lock", "meta.properties"]
     assert content(files, ".gitignore") == b"*\n"
 
@@ -82,7 +83,7 @@ def test_a_first_start_that_was_cut_short_is_no_hindrance(files: MemoryFiles) ->
     for name in (".gitignore", ".lock", "meta.properties.tmp"):
         files.replace(name, b"")
     files.make_folder("lost+found")
-    assert open_directory(files).meta.cluster_id == "the-cluster"
+    assert open_directory(files).claimed.meta.cluster_id == "the-cluster"
     assert content(files, ".gitignore") == b"*\n"
 
 
@@ -91,7 +92,7 @@ def test_a_folder_that_kafka_formatted_is_taken_and_is_not_ours_to_ignore(
 ) -> None:
     files.replace("meta.properties", format_meta(Meta(BrokerId(1), "kafkas", UNIQUE)))
     files.make_folder("__cluster_metadata-0")
-    assert open_directory(files).meta.cluster_id == "kafkas"
+    assert open_directory(files).claimed.meta.cluster_id == "kafkas"
     assert ".gitignore" not in files.list("")
 
 
@@ -122,7 +123,7 @@ def test_another_nodes_folder_is_refused_and_left_free(files: MemoryFiles) -> No
     open_directory(files).abandon()
     with pytest.raises(LogDirectoryError, match="belongs to node 1, not to 2"):
         open_directory(files, node=2)
-    assert open_directory(files).meta.cluster_id == "the-cluster"
+    assert open_directory(files).claimed.meta.cluster_id == "the-cluster"
 
 
 def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> None:
@@ -136,12 +137,12 @@ def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> N
     assert content(files, "cleaner-offset-checkpoint") == b"0\n0\n"
     files.crash()
     again = open_directory(files)
-    assert (again.was_clean, again.broker_epoch) == (True, 13)
+    assert (again.claimed.was_clean, again.claimed.broker_epoch) == (True, 13)
     assert again.checkpoints.high_watermarks == {ORDERS: 1}
     log = open_orders(again)
     assert (log.end_offset, log.recovery_point, log.cuts) == (1, 1, ())
     files.crash()
-    assert not open_directory(files).was_clean
+    assert not open_directory(files).claimed.was_clean
 
 
 @pytest.mark.parametrize("left", [b"", b"{}", b"[]"])
@@ -149,7 +150,7 @@ def test_a_mark_of_a_clean_stop_may_be_empty(files: MemoryFiles, left: bytes) ->
     open_directory(files).abandon()
     files.replace(CLEAN_SHUTDOWN, left)
     directory = open_directory(files)
-    assert (directory.was_clean, directory.broker_epoch) == (True, -1)
+    assert (directory.claimed.was_clean, directory.claimed.broker_epoch) == (True, -1)
     assert not files.exists(CLEAN_SHUTDOWN)
 
 
@@ -254,7 +255,7 @@ def test_a_stop_that_fails_is_no_clean_one(
         patch.setattr(files, "replace", full_disk)
         with pytest.raises(OSError, match="No space"):
             stop(directory)
-    assert not open_directory(files).was_clean
+    assert not open_directory(files).claimed.was_clean
 
 
 def test_a_stop_that_fails_for_some_closes_all_and_names_what_is_not_written(
@@ -286,7 +287,7 @@ def test_a_stop_that_fails_for_some_closes_all_and_names_what_is_not_written(
     last = again.open_partition(
         TopicPartition("t", 5), topic_id=TOPIC_ID, config=TopicConfig(), now=NOW
     )
-    assert (again.was_clean, last.end_offset) == (False, 1)
+    assert (again.claimed.was_clean, last.end_offset) == (False, 1)
 
 
 def test_a_stop_closes_the_others_when_one_file_was_changed_by_someone(files: MemoryFiles) -> None:
@@ -411,7 +412,7 @@ def test_on_a_real_disk(tmp_path: Path) -> None:
         open_directory(OsFiles(str(tmp_path / "made" / "here")))
     stop(directory)
     again = open_directory(files)
-    assert again.was_clean
+    assert again.claimed.was_clean
     assert open_orders(again).end_offset == 1
     again.abandon()
 

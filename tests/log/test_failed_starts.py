@@ -23,7 +23,7 @@ def files() -> MemoryFiles:
 def test_a_first_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
     files = OsFiles(str(tmp_path / "made" / "here"))
     directory = open_directory(files)
-    directory.undo()
+    directory.claimed.undo()
     directory.abandon()
     assert list((tmp_path / "made").iterdir()) == []
 
@@ -33,10 +33,10 @@ def test_a_first_start_that_fails_leaves_an_empty_folder_empty(tmp_path: Path) -
     files = OsFiles(str(tmp_path))
     directory = open_directory(files)
     files.make_folder("__cluster_metadata-0")
-    directory.undo()
+    directory.claimed.undo()
     directory.abandon()
     assert files.list("") == ["lost+found"]
-    assert open_directory(files).meta.cluster_id == "the-cluster"
+    assert open_directory(files).claimed.meta.cluster_id == "the-cluster"
 
 
 def test_a_start_that_fails_takes_nothing_from_a_folder_that_was_in_use(
@@ -48,7 +48,7 @@ def test_a_start_that_fails_takes_nothing_from_a_folder_that_was_in_use(
     before = tree(files)
     again = open_directory(files)
     assert tree(files) != before, "what was clean is not, once it is open"
-    again.undo()
+    again.claimed.undo()
     again.abandon()
     assert tree(files) == before
 
@@ -66,11 +66,11 @@ def test_a_stop_before_all_is_checked_that_a_crash_has_left_is_no_clean_one(
     open_orders(again)
     stop(again)
     third = open_directory(files)
-    assert not third.was_clean
+    assert not third.claimed.was_clean
     open_orders(third)
     third.open_partition(other, topic_id=UNIQUE, config=TopicConfig(), now=NOW)
     stop(third)
-    assert open_directory(files).was_clean
+    assert open_directory(files).claimed.was_clean
 
 
 def test_what_checkpoints_tell_of_those_not_open_stays(files: MemoryFiles) -> None:
@@ -79,7 +79,7 @@ def test_what_checkpoints_tell_of_those_not_open_stays(files: MemoryFiles) -> No
     stop(directory, high_watermark=1)
     stop(open_directory(files), high_watermark=7)
     again = open_directory(files)
-    assert (again.was_clean, again.checkpoints.high_watermarks) == (True, {ORDERS: 1})
+    assert (again.claimed.was_clean, again.checkpoints.high_watermarks) == (True, {ORDERS: 1})
     assert open_orders(again).recovery_point == 1
 
 

@@ -12,6 +12,7 @@ from kafkalite.log.files import Buffer
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.memory_bytes import MemoryBytes
 from kafkalite.log.validation import AppendOrigin
+from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId
@@ -118,3 +119,20 @@ def test_a_marker_ends_the_transaction() -> None:
     )
     unstable: Offset | None = log.producers.first_unstable_offset
     assert unstable is None
+
+
+def test_a_marker_that_holds_megabytes_is_refused_unread() -> None:
+    log = open_log()
+    large = build_batch(
+        [Record(b"\0\0\0\1", bytes(1 << 20))],
+        compression=Compression.GZIP,
+        producer_id=ProducerId(9),
+        producer_epoch=ProducerEpoch(0),
+        is_transactional=True,
+        is_control=True,
+    )
+    with pytest.raises(KafkaError, match="decompress to more than 65536 bytes") as caught:
+        log.append_as_leader(
+            memoryview(large), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+        )
+    assert caught.value.code is ErrorCode.INVALID_RECORD

@@ -16,6 +16,7 @@ from kafkalite.protocol.records.batch import (
     read_header,
     stamp,
     stamp_append_time,
+    stamp_create_time,
     stamp_max_timestamp,
     write_header,
 )
@@ -186,6 +187,17 @@ def test_append_time_gives_what_kafka_wrote() -> None:
     assert batch != original
     stamp_append_time(batch, 0, header.max_timestamp)
     assert batch == original
+
+
+@pytest.mark.parametrize("compression", Compression)
+def test_create_time_brings_the_records_own_times_back(compression: Compression) -> None:
+    batch = a_batch(compression=compression)
+    before, latest = bytes(batch), read_header(batch).max_timestamp
+    stamp_append_time(batch, 0, TimestampMs(123456))
+    stamp_create_time(batch, 0, latest)
+    assert batch == before
+    stamp_create_time(batch, 0, latest)
+    assert batch == before
 
 
 def test_max_timestamp_can_be_set_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.log.checkpoints import HIGH_WATERMARKS, format_partition_metadata, read_offsets
-from kafkalite.log.directories import CLEAN_SHUTDOWN, LOCK
+from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN, LOCK
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.meta_properties import LogDirectoryError

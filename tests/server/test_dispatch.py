@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.directories import CLEAN_SHUTDOWN
+from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse

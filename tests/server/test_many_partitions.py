@@ -196,14 +196,14 @@ async def test_a_start_opens_them_when_they_are_asked_for(
             assert await running.read("t", partition=MANY - 1) == [b"%d" % (MANY - 1), *more]
     async with start(simulation, files) as running:
         directory = running.broker._storage.directory
-        assert directory.was_clean is is_clean, "what a crash left is not checked yet"
+        assert directory.claimed.was_clean is is_clean, "what a crash left is not checked yet"
         key = TopicPartition("t", 7)
         assert directory.checkpoints.high_watermarks[key] == 1, "of those not opened as well"
         assert await running.read("t", partition=7) == [b"7"]
         await running.wait_ms()
         assert len(directory.logs) == MANY
     async with start(simulation, files) as running:
-        assert running.broker._storage.directory.was_clean
+        assert running.broker._storage.directory.claimed.was_clean
 
 
 @simulated

@@ -4,10 +4,14 @@ import pytest
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.metadata.changes import Change
-from kafkalite.protocol.records.batch import iter_headers
+from kafkalite.metadata.changes import Change, UnknownChange, encode_change
+from kafkalite.protocol.records.batch import iter_headers, read_header
+from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.record import Record, build_batch
+from kafkalite.stores import checkpoint as checkpoint_module
 from kafkalite.stores.checkpoint import (
     FORMATTED,
+    changes_in,
     checkpoint,
     checkpoint_name,
     newest_checkpoint,
@@ -68,3 +72,12 @@ def test_the_newest_snapshot_is_the_one_with_the_highest_offset() -> None:
     assert newest is not None
     assert (newest.end_offset, newest.epoch) == (100, 2)
     assert newest.name == "00000000000000000100-0000000002.checkpoint"
+
+
+def test_a_compressed_batch_may_hold_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    change = encode_change(UnknownChange(99, bytes((1, 99, 0)) + bytes(100_000)))
+    batch = memoryview(build_batch([Record(None, change)], compression=Compression.ZSTD))
+    assert len(list(changes_in(batch, 0, read_header(batch)))) == 1
+    monkeypatch.setattr(checkpoint_module, "_BATCH_BYTES", 50_000)
+    with pytest.raises(CorruptRecordError, match="more than 50000 bytes"):
+        list(changes_in(batch, 0, read_header(batch)))

@@ -466,3 +466,19 @@ def test_a_snapshot_that_is_not_whole_is_not_served(keep: str) -> None:
     files.replace(name, data[: 0 if keep == "nothing" else footer])
     with pytest.raises(CorruptRecordError, match="ends before its footer"):
         open_log(files, clean=True)
+
+
+def test_a_block_of_producer_ids_is_on_the_disk_before_its_first_id_is_given() -> None:
+    """With all that was committed before. What comes after may be lost with the power."""
+    files = MemoryFiles(models_crashes=True)
+    log = open_log(files)
+    log.begin_epoch(NOW)
+    log.append([topic("before", 1)], NOW)
+    block = ProducerIdsRecord(broker_id=1, broker_epoch=5, next_producer_id=1000)
+    log.append([topic("with", 2), block], NOW)
+    end_offset = log.end_offset
+    log.append([topic("after", 3)], NOW)
+    files.crash()
+    image = open_log(files).image
+    assert (image.next_producer_id, list(image.topics)) == (1000, ["before", "with"])
+    assert image.end_offset == end_offset

@@ -237,6 +237,14 @@ def stamp_append_time(buffer: WritableBuffer, position: int, now: TimestampMs) -
     stamp_max_timestamp(buffer, position, now)
 
 
+def stamp_create_time(buffer: WritableBuffer, position: int, max_timestamp: TimestampMs) -> None:
+    """The inverse, for a (whole, checked) batch whose records' own times count: the latest is
+    given. Sets timestamp type, max timestamp and a new CRC."""
+    (attributes,) = _ATTRIBUTES.unpack_from(buffer, position + _ATTRIBUTES_POSITION)
+    _ATTRIBUTES.pack_into(buffer, position + _ATTRIBUTES_POSITION, attributes & ~TIMESTAMP_TYPE_BIT)
+    stamp_max_timestamp(buffer, position, max_timestamp)
+
+
 def stamp_max_timestamp(buffer: WritableBuffer, position: int, max_timestamp: TimestampMs) -> None:
     """Write the max timestamp, and the CRC anew, into the (whole, checked) batch at `position`."""
     _MAX_TIMESTAMP.pack_into(buffer, position + _MAX_TIMESTAMP_POSITION, max_timestamp)

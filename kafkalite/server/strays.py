@@ -1,0 +1,56 @@
+"""Folders of partitions that the metadata does not have.
+
+Those of topics that it knows to have been deleted are removed: a crash came before. Others are
+renamed, and neither opened nor removed: a person may want to look.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Container
+
+from kafkalite.log.directories import LogDirectory
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.ports.entropy import Entropy
+from kafkalite.types import TopicPartition, Uuid
+
+_log = logging.getLogger(__name__)
+
+
+class Strays:
+    """Sets them aside."""
+
+    def __init__(
+        self, directory: LogDirectory, entropy: Entropy, remove_later: Callable[[str], None]
+    ) -> None:
+        self._directory = directory
+        self._entropy = entropy
+        self._remove_later = remove_later
+        self._removed: Container[Uuid] = ()
+
+    def set_aside_all(self, image: MetadataImage, removed: Container[Uuid]) -> None:
+        """Those whose names are not in the image. `removed` are ids of deleted topics, now and for
+        `set_aside`."""
+        self._removed = removed
+
+        def is_known(partition: TopicPartition) -> bool:
+            topic = image.topics.get(partition.topic)
+            return topic is not None and partition.partition < len(topic.partitions)
+
+        for stray in self._directory.find_partitions(unless=is_known):
+            self.set_aside(stray)
+
+    def set_aside(self, stray: TopicPartition) -> None:
+        """One whose folder is there. It stays, and that is told, if the disk refuses."""
+        directory, unique = self._directory, self._entropy.uuid()
+        try:
+            if directory.read_topic_id(stray) in self._removed:
+                folder = directory.delete_partition(stray, unique)
+                if folder is not None:
+                    self._remove_later(folder)
+                return
+            folder = directory.set_stray(stray, unique)
+        except OSError as error:
+            _log.error("%s is not in the metadata, and stays: %s", stray, error)
+        else:
+            _log.warning("%s is not in the metadata: set aside as %s", stray, folder)
