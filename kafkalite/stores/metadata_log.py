@@ -195,7 +195,8 @@ class MetadataLog:
                 begin = BeginTransactionRecord(name="Bootstrap records")
                 changes = (begin, *formatted, EndTransactionRecord())
                 self.append(changes, now)
-            # Last: where there was an epoch, there must be a log.
+            # Last: where there was an epoch, there must be a log, after a loss of power too.
+            self._log.sync()
             self._files.replace(f"{self._folder}/{QUORUM_STATE}", self._quorum_state())
         return NewEpoch(self.epoch, changes)
 
