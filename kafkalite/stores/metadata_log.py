@@ -149,6 +149,9 @@ class MetadataLog:
         if log.end_offset != end_offset:
             raise InvariantError(f"{folder} ends at {log.end_offset}, and was read to {end_offset}")
         log.folder.make()
+        if not clean and end_offset > 0:
+            # Recovery of partitions syncs what it cuts: their topics must not be lost after that.
+            log.sync()
         opened = cls(files, folder, log, found, node_id, directory_id)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)

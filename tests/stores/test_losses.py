@@ -115,6 +115,15 @@ def test_a_loss_of_power_in_the_first_life() -> None:
     assert not open_log(files).image.topics
 
 
+def test_what_was_read_after_the_death_of_the_process_is_durable() -> None:
+    """Partitions are recovered, and cuts synced, on its word."""
+    files = MemoryFiles(models_crashes=True)
+    log_with(files, new_topic("t", 1))
+    open_log(files)
+    files.crash()
+    assert list(open_log(files).image.topics) == ["t"]
+
+
 def test_records_of_a_topic_that_has_no_name_in_the_log(files: MemoryFiles) -> None:
     """Whose folder does not tell its id: a loss of power may leave that."""
     log_with(files, new_topic("t", 1))
