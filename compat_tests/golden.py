@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ LOADING = 14
 """COORDINATOR_LOAD_IN_PROGRESS."""
 NOT_READY = (LOADING, 15, 16)
 """And COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
+PATIENCE_S = 30
+"""How long a broker may take to be ready for one thing."""
 Fields = dict[str, Any]
 """A request or response as JSON: any value that a schema can hold."""
 
@@ -37,6 +40,16 @@ def rows(name: str) -> list[Fields]:
         return [json.loads(line) for line in text.splitlines()]
     found: list[Fields] = json.loads(text)
     return found
+
+
+def turns(awaited: str) -> Iterator[None]:
+    """One a question, for a loop that asks until the broker is ready, and then breaks; at least
+    one. `AssertionError`, which says what was `awaited`, after `PATIENCE_S`."""
+    deadline = time.perf_counter() + PATIENCE_S
+    yield
+    while time.perf_counter() < deadline:
+        yield
+    raise AssertionError(f"{awaited}: the broker is not ready for it after {PATIENCE_S} s")
 
 
 class Golden:
@@ -97,24 +110,28 @@ class Golden:
                 break
         for group in ids.values():
             asked = {"key_type": 0, "coordinator_keys": [group]}
-            while self.call("FindCoordinator", 4, asked)["coordinators"][0]["error_code"]:
-                pass
+            for _ in turns(f"a coordinator of {group}"):
+                if not self.errors(self.call("FindCoordinator", 4, asked)):
+                    break
             beat = {
                 "group_id": group,
                 "generation_id": 1,
                 "member_id": "m",
                 "group_instance_id": None,
             }
-            while self.call("Heartbeat", 4, beat)["error_code"] in NOT_READY:
-                pass
+            for _ in turns(f"the groups of the coordinator of {group}"):
+                if self.call("Heartbeat", 4, beat)["error_code"] not in NOT_READY:
+                    break
 
     def init_producer_id(self, version: int, fields: Fields) -> Fields:
         """As clients do: the real Kafka says COORDINATOR_LOAD_IN_PROGRESS until its first block of
         ids has come, which the first request makes it ask for."""
-        while True:
+        answer: Fields = {}
+        for _ in turns("producer ids"):
             answer = self.call("InitProducerId", version, fields)
             if answer["error_code"] != LOADING:
-                return answer
+                break
+        return answer
 
     def fresh_groups(self, *groups: str) -> None:
         """There are no such groups: members that an earlier run left in them leave."""
@@ -150,8 +167,9 @@ class Golden:
         assert not self.errors(created), created
         # The real Kafka answers before its broker has learnt of the new topics, and leads them.
         ids = {made["name"]: made["topic_id"] for made in created["topics"]}
-        while self.errors(self._fetch_by_id(ids, topics)):
-            pass
+        for _ in turns(f"leaders of {', '.join(topics)}"):
+            if not self.errors(self._fetch_by_id(ids, topics)):
+                break
 
     def metadata(self, topics: list[str]) -> Fields:
         names = [{"topic_id": None, "name": name} for name in topics]

@@ -29,7 +29,12 @@ _RECORDED_NAMES = {
     "kgo": "franz-go",
 }
 """How a recording's name of a client begins, and what people call it."""
-_PACKAGES = {"confluent-kafka": "librdkafka"}
+_PACKAGES = {
+    "confluent-kafka": "librdkafka",
+    "confluent-kafka-go": "librdkafka (Go)",
+    "rdkafka": "librdkafka (Rust)",
+    "kcat": "librdkafka (kcat)",
+}
 """Where what people call a client is not its package's name."""
 
 Version = tuple[int, int]
@@ -46,7 +51,11 @@ class Evidence(NamedTuple):
     """What exercises one version of one API."""
 
     compared: int = 0
-    """Answers that are held against Kafka's, field by field or byte by byte."""
+    """Answers that are held against Kafka's, field by field or byte by byte; the same test asks
+    both brokers."""
+    compared_here: int = 0
+    """Answers to admin requests that are held against what Kafka's were when they were recorded, in
+    a broker within the test's process."""
     round_trips: int = 0
     """Recorded exchanges whose frames are decoded, and encoded to the same bytes."""
     bad_requests: tuple[str, ...] = ()
@@ -56,13 +65,17 @@ class Evidence(NamedTuple):
 
     @property
     def suffices(self) -> bool:
-        """Whether the version may be advertised."""
+        """Whether the version may be advertised: a test asks both brokers for it."""
         return self.compared > 0
 
 
 def evidence() -> dict[Version, Evidence]:
     """By key and version."""
     compared = Counter(_compared())
+    compared_here = Counter(
+        (admin_answers.response_class(asked.api).__schema__.api_key, asked.version)
+        for asked in admin_answers.rows()
+    )
     round_trips = Counter(
         (row["key"], row["version"])
         for row in _exchanges()
@@ -78,11 +91,12 @@ def evidence() -> dict[Version, Evidence]:
     return {
         version: Evidence(
             compared[version],
+            compared_here[version],
             round_trips[version],
             tuple(bad.get(version, ())),
             tuple(clients.get(version, ())),
         )
-        for version in {*compared, *round_trips, *bad, *clients}
+        for version in {*compared, *compared_here, *round_trips, *bad, *clients}
     }
 
 
@@ -108,8 +122,6 @@ def advertised(api: Api) -> range:
 def _compared() -> Iterator[Version]:
     for row in (*test_wire_replay.RECORDED, *test_java_requests.RECORDED):
         yield row["key"], row["version"]
-    for asked in admin_answers.rows():
-        yield admin_answers.response_class(asked.api).__schema__.api_key, asked.version
     for version in _values(
         test_wire_replay.test_init_producer_id_without_a_transactional_id, "version"
     ):
@@ -132,10 +144,28 @@ def _exchanges() -> list[Any]:  # Rows of JSON.
 # Bad requests.
 
 
+class NotPut(NamedTuple):
+    """Bad requests of one API that are not put to kafkalite yet, for one reason."""
+
+    key: int
+    reason: str
+    cases: tuple[str, ...]
+
+
 def bad_requests_held() -> list[Any]:  # Rows of errors.json.
     """Those that are put to kafkalite, and must be answered as by Kafka."""
     rows = test_error_cases.RECORDED
     return [row for row in rows if row["case"] not in test_error_cases.DIFFERS]
+
+
+def bad_requests_for_later() -> list[NotPut]:
+    """Those that are recorded, and not put to kafkalite; by key."""
+    cases: dict[tuple[int, str], list[str]] = {}
+    for row in golden("errors.json"):
+        reason = test_error_cases.why_not_put(row)
+        if reason is not None:
+            cases.setdefault((version_of(row)[0], reason), []).append(row["case"])
+    return [NotPut(*about, tuple(names)) for about, names in sorted(cases.items())]
 
 
 def version_of(case: Any) -> Version:  # A row of errors.json.

@@ -11,7 +11,6 @@ import ast
 import inspect
 import io
 import json
-import re
 import tokenize
 from collections.abc import Iterator
 from functools import cache
@@ -134,16 +133,6 @@ def table(path: Path, name: str) -> Any:  # A literal of any type.
 def cases_that_differ() -> list[Case]:
     """The recorded bad requests that kafkalite answers otherwise."""
     return [Case(*entry) for entry in table(ERROR_CASES, "DIFFERS").items()]
-
-
-def cases_for_later() -> list[Case]:
-    """Beginnings of names of bad requests that are not put to kafkalite yet; the reason is the
-    comment on their line."""
-    source = ERROR_CASES.read_text(encoding="utf-8")
-    block = source.partition("\nLATER = (")[2].partition("\n)")[0]
-    found = [Case(*pair) for pair in re.findall(r'"([^"]+)",  # (.+?)\.?$', block, re.MULTILINE)]
-    reasons = {case.name: case.reason for case in found}
-    return [Case(name, reasons.get(name, "")) for name in table(ERROR_CASES, "LATER")]
 
 
 # Settings.

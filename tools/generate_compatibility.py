@@ -18,23 +18,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from kafkalite.protocol.api_keys import FACTS
-from kafkalite.server.apis.api import Api, ApiModule
+from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.table import APIS
 from tools.compatibility_evidence import (
-    Evidence,
     advertised,
     clients_of_kafka,
-    clients_on_record,
-    evidence,
 )
 from tools.compatibility_facts import (
     ROOT,
     Difference,
-    cases_for_later,
     cases_that_differ,
     differences,
     golden,
 )
+from tools.compatibility_how_we_know import how_we_know, name_of
 from tools.compatibility_settings import features, settings
 from tools.markdown import paragraph, table, version_range
 
@@ -47,6 +44,7 @@ _AREAS = {
     "controller/": "Controller and metadata",
     "metadata/": "Controller and metadata",
     "stores/": "Controller and metadata",
+    "coordinator/": "Groups",
     "replica/": "Replication",
     "log/": "Log on disk",
     "protocol/": "Protocol",
@@ -89,7 +87,7 @@ def _served() -> Iterator[str]:
         (
             (
                 str(int(module.API.key)),
-                _name(module.API),
+                name_of(module.API),
                 version_range(module.API.min_version, module.API.max_version),
                 version_range(advertised(module.API)[0], module.API.max_version),
                 version_range(*kafkas[module.API.key]),
@@ -101,9 +99,9 @@ def _served() -> Iterator[str]:
     )
     yield from paragraph("Versions are inclusive. " + " ".join(_advertised_only()))
     missing = [(module, text) for module in APIS for text in _missing_of(module)]
-    yield from (f"- **{_name(module.API)}**: {text}" for module, text in missing)
+    yield from (f"- **{name_of(module.API)}**: {text}" for module, text in missing)
     yield ""
-    yield from _evidence()
+    yield from how_we_know()
 
 
 def _advertised_only() -> Iterator[str]:
@@ -111,61 +109,9 @@ def _advertised_only() -> Iterator[str]:
         if api.advertised_min_version is not None:
             versions = version_range(api.advertised_min_version, api.min_version - 1)
             yield (
-                f"{_name(api)} {versions} are advertised for the sake of old clients and not"
+                f"{name_of(api)} {versions} are advertised for the sake of old clients and not"
                 " served: the connection closes, as in Kafka."
             )
-
-
-def _evidence() -> Iterator[str]:
-    yield "### How we know"
-    yield ""
-    yield from paragraph(
-        f"`tests/data` holds what {KAFKA} was asked and answered, byte for byte."
-        " `compat_tests` puts the requests again, to kafkalite and to the real Kafka, and compares"
-        " the answers field by field; a version without such an answer is not advertised: a test"
-        " sees to that. *Round trips* are recorded exchanges that our codecs decode, and encode to"
-        " the same bytes. *Bad requests* are those whose outcome, error codes and messages must be"
-        " Kafka's. Clients run unmodified in `compat_tests`, and were seen to ask for that version;"
-        " those in brackets asked the real Kafka for it, and are not in `compat_tests` yet."
-    )
-    found, at_kafka = evidence(), clients_of_kafka()
-    yield from table(
-        ("API", "version", "answers compared", "round trips", "bad requests", "clients"),
-        (
-            (
-                _name(module.API),
-                str(version),
-                str(known.compared),
-                str(known.round_trips),
-                str(len(known.bad_requests)),
-                _clients(known, at_kafka.get((module.API.key, version), [])),
-            )
-            for module in APIS
-            for version in advertised(module.API)
-            for known in (found[module.API.key, version],)
-        ),
-    )
-    yield "Bad requests that are answered as by Kafka:"
-    yield ""
-    for module in APIS:
-        for version in advertised(module.API):
-            names = found[module.API.key, version].bad_requests
-            if names:
-                cases = ", ".join(f"`{name}`" for name in names)
-                yield f"- {_name(module.API)} {version}: {cases}."
-    yield ""
-    yield "Bad requests that are not put to kafkalite yet:"
-    yield ""
-    for case in cases_for_later():
-        reason = case.reason or "what they are about is not served"
-        yield f"- `{case.name}`{' and others' if case.name.endswith('-') else ''}: {reason}."
-    yield ""
-
-
-def _clients(known: Evidence, at_kafka: list[str]) -> str:
-    tested = clients_on_record()
-    others = [f"({name})" for name in at_kafka if name not in tested]
-    return ", ".join([*known.clients, *others]) or "-"
 
 
 def _not_served() -> Iterator[str]:
@@ -208,10 +154,6 @@ def _kafkas_apis() -> dict[int, tuple[int, int]]:
     """Key to versions, as Kafka advertises on a client's listener, in key order."""
     rows = golden("api-versions.json")["broker"]["v4"]["apis"]
     return {row["key"]: (row["min"], row["max"]) for row in sorted(rows, key=lambda r: r["key"])}
-
-
-def _name(api: Api) -> str:
-    return FACTS[api.key].name
 
 
 def _docstring(module: ApiModule) -> str:

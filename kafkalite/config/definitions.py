@@ -357,8 +357,8 @@ _BROKER_KEYS = (
         "controller.listener.names",
         LIST,
         None,
-        "Names of listeners that controllers use among themselves. Kafka differs: it listens there;"
-        " here the broker is its own controller, and nobody connects to it.",
+        "Names of listeners that controllers use among themselves. Kafka differs: its controllers"
+        " listen on them; here the broker is its own controller, and nobody connects to it.",
         may_be_empty=False,
     ),
     ConfigKey(

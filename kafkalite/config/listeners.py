@@ -217,7 +217,7 @@ def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
     """By address, what `max.connections.per.ip.overrides` says: `HOST:COUNT,HOST:COUNT`, where all
     before the last colon is the host. `KafkaError(INVALID_CONFIG)` for what is no such list.
 
-    Kafka differs: it takes names of hosts too."""
+    Kafka differs: in `max.connections.per.ip.overrides` it takes names of hosts too."""
     limits = {}
     text = config.max_connections_per_ip_overrides
     if not text.strip() and config.max_connections_per_ip == 0:

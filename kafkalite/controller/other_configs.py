@@ -2,7 +2,7 @@
 subscriptions to client metrics. What Kafka refuses is refused here; what would change nothing is
 granted.
 
-Kafka differs: those of groups and of client metrics subscriptions can be altered there while it
+Kafka differs: settings of groups and of client metrics subscriptions can be altered there while it
 runs, and the levels of its loggers. Here that is refused, with a message that says so.
 
 Source: Kafka's `ConfigAdminManager` and `ConfigurationControlManager`; the words were asked of the

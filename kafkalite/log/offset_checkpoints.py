@@ -7,8 +7,8 @@
 Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
 is warned of, and what it told begins anew: all is scanned, from the first segment on.
 
-Kafka differs: it writes them every few seconds while it runs, too. Here a clean stop writes them:
-after a crash more is scanned.
+Kafka differs: it writes the checkpoints of its partitions every few seconds while it runs, too.
+Here a clean stop writes them: after a crash more is scanned.
 """
 
 from __future__ import annotations

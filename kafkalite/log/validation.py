@@ -12,8 +12,8 @@ records make no sense, or of whose times one between the first and the latest is
 `full` checks as Kafka does.
 
 Kafka differs: it bounds a compressed record (`max.decompressed.message.bytes`), and a batch of them
-not at all. Here a batch may hold so many bytes and records, so that one of a megabyte cannot stall
-the broker: INVALID_RECORD for more.
+not at all. Here a batch whose records are checked may hold 256 MiB and 1,048,576 of them, so that
+one of a megabyte cannot stall the broker: INVALID_RECORD for more.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ against what is left, and all arrays of a message together weigh at most `WEIGHT
 element of two bytes may become an object of a hundred. Text that is no UTF-8 is read as Java reads
 it: with U+FFFD.
 
-Kafka differs: it has no such limit but the size of the frame.
+Kafka differs: it bounds what a message may become in memory by the size of the frame alone.
 
 Kafka differs: it ignores the size of a tagged field that it knows, where a size that the value
 contradicts is a `ProtocolError` here; and an encoded surrogate is one U+FFFD to it, not three.

@@ -6,8 +6,8 @@ several network cards and a free port work with no setting; other brokers are to
 registration. A broker that advertises no such listener is not told of. A wildcard is never told:
 the local address of an accepted connection is a real one.
 
-Kafka differs: without the setting it tells everyone the listener's own host, whatever way they
-came.
+Kafka differs: without `advertised.listeners` it tells everyone the listener's own host, whatever
+way they came.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ the pool is not half lent.
 
 Kafka differs: it has the whole buffer at once and no limit for all (`queued.max.request.bytes` is
 -1). With its limit set, a client that stalls in the middle of a request keeps its room for as long
-as it likes; here it is closed while others wait for room, when less than STALL_BYTES came from it
-in STALL_MS.
+as it likes; here it is closed while others wait for room, when less than 64 KiB came from it in
+10 s.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ A partition whose disk refuses, or whose files cannot be read, is offline: it is
 KAFKA_STORAGE_ERROR and told in the log, and the others go on. What the metadata next says of it
 tries again.
 
-Kafka differs: it takes every partition of the folder offline at the first error.
+Kafka differs: at a disk's first error it takes every partition of the folder offline; here the one
+partition that met it.
 
 Source: Kafka's `ReplicaManager.applyDelta` and `getPartitionOrError`.
 """

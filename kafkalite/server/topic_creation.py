@@ -8,7 +8,7 @@ With `kafkalite.clamp.replication=true` a topic that wants more replicas than br
 many as there are, and a `min.insync.replicas` that those can give: what was written for a cluster
 of three runs on one broker.
 
-Kafka differs: it has no such setting. What it cannot give it refuses with
+Kafka differs: it has no `kafkalite.clamp.replication`. A factor that it cannot give it refuses with
 INVALID_REPLICATION_FACTOR; so does kafkalite without the setting.
 """
 

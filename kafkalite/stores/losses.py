@@ -7,10 +7,14 @@ log that ends before what is known of it is refused:
     a bad batch with sound ones behind it     damaged after it was written
     an end before its last clean stop's       cut, or an older copy
     no records, beside traces of a cluster    removed
-    no topic of a partition that is there     cut after a crash
+    no topic of records that are there        cut after a crash
+
+A partition without records is no such loss, for nothing of it is lost: the broker sets it aside as
+a stray, as Kafka does. A loss of power leaves such folders, since nobody waits for the disk when a
+topic is made.
 
 Kafka differs: it cuts a damaged metadata log at the first bad batch, serves what is left, and sets
-the partitions of topics that it does not know any more aside as strays.
+partitions of topics that it does not know any more aside as strays, whatever is in them.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ _NAMES_TOLD = 3
 
 
 class LostTopicsError(CorruptRecordError):
-    """Partitions are there whose topics the metadata log does not know, and never knew."""
+    """Records are there whose topics the metadata log does not know, and never knew."""
 
     def __init__(self, folders: list[str]) -> None:
         self.folders = folders
@@ -63,11 +67,11 @@ def sound_end(files: Files, folder: str, *, clean: bool) -> Offset:
 
 
 def refuse_lost_topics(files: Files, found: Replayed) -> None:
-    """`LostTopicsError` when a partition is there that the log has never told of.
+    """`LostTopicsError` when a partition with records is there that the log has never told of.
 
     For a log that a crash has left: each partition was made after its topic was in the log. After a
-    loss of power the names of folders may be on the disk and the end of the log not; then its
-    records are lost as well, and were acknowledged.
+    loss of power a partition may be on the disk and the end of the log not. Then its topic was
+    acknowledged and is lost; while the partition has no records, that is all that is.
     """
     if not files.exists(""):
         return
@@ -76,7 +80,7 @@ def refuse_lost_topics(files: Files, found: Replayed) -> None:
         partition = parse_partition(name)
         if partition is None or partition == METADATA_PARTITION or not files.is_folder(name):
             continue
-        if not _is_known(files, name, partition, found):
+        if not _is_known(files, name, partition, found) and _has_records(files, name):
             lost.append(name)
     if lost:
         raise LostTopicsError(lost)
@@ -100,8 +104,6 @@ def _is_known(files: Files, folder: str, partition: TopicPartition, found: Repla
     topic_id = _topic_id(files, folder)
     if topic_id is None:
         topic = found.image.topics.get(partition.topic)
-        if topic is None:
-            return not _has_records(files, folder)
     elif topic_id in found.removed_topics:
         return True  # A crash came before its folder was removed.
     else:

@@ -149,6 +149,9 @@ class MetadataLog:
         if log.end_offset != end_offset:
             raise InvariantError(f"{folder} ends at {log.end_offset}, and was read to {end_offset}")
         log.folder.make()
+        if not clean and end_offset > 0:
+            # Recovery of partitions syncs what it cuts: their topics must not be lost after that.
+            log.sync()
         opened = cls(files, folder, log, found, node_id, directory_id)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)
@@ -195,7 +198,8 @@ class MetadataLog:
                 begin = BeginTransactionRecord(name="Bootstrap records")
                 changes = (begin, *formatted, EndTransactionRecord())
                 self.append(changes, now)
-            # Last: where there was an epoch, there must be a log.
+            # Last: where there was an epoch, there must be a log, after a loss of power too.
+            self._log.sync()
             self._files.replace(f"{self._folder}/{QUORUM_STATE}", self._quorum_state())
         return NewEpoch(self.epoch, changes)
 

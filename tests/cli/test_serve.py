@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.errors import ErrorCode, InvariantError
+from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.metadata import (
@@ -23,6 +24,7 @@ from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.this_machine import fail_on_broken_invariants
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import Uuid
 from tests.cli.serving import connect, loopback_addresses, ran, serving, talk
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, make, simulated
@@ -304,6 +306,25 @@ def test_a_metadata_log_that_has_lost_its_topics(tmp_path: Path) -> None:
     log.write_bytes(whole)
     with serving("--data", str(data), folder=tmp_path) as served:
         talk(served.port, read)
+
+
+def test_partitions_without_records_whose_topic_is_lost_are_set_aside(tmp_path: Path) -> None:
+    """As a loss of power leaves them: nobody has to move anything."""
+    data = tmp_path / "d"
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, make_topic)
+        served.end(signal.SIGKILL)
+    lost = data / "lost-0"
+    lost.mkdir()
+    (lost / f"{0:020}.log").touch()
+    (lost / "partition.metadata").write_bytes(format_partition_metadata(Uuid(b"1" * 16)))
+    with serving("--data", str(data), folder=tmp_path) as served:
+        talk(served.port, write)
+        status, told = served.end(signal.SIGTERM)
+    assert status == 0
+    assert "lost-0 is not in the metadata: set aside as lost-0." in told
+    assert not lost.exists()
+    assert len(list(data.glob("lost-0.*-stray"))) == 1
 
 
 def test_an_address_that_cannot_be_had_is_told_with_a_remedy() -> None:

@@ -9,7 +9,8 @@ delete-offsets TOPIC...     delete-topics TOPIC...     delete-group
 list [states=] [types=]     describe     advance MS     reload
 
 NAME is a client; it uses the member id and the generation that it was last told, unless others are
-given. Replies say whom they are for.
+given. Replies say whom they are for. After each scenario a core that has read the log alone must
+have recorded the same.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.classic.records import Record, decode_record, encode_record
+from kafkalite.coordinator.groups.classic.records import decode_record, encode_record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
@@ -57,7 +58,7 @@ class Stage:
     def __init__(self) -> None:
         self.settings = GroupSettings()
         self.core = GroupCoordinator(self.settings)
-        self.log: list[Record] = []
+        self.log: list[tuple[bytes, bytes | None]] = []
         self.now = 0
         self.timers: dict[Hashable, SetTimer[Event]] = {}
         self.ids: dict[str, str] = {}
@@ -80,9 +81,9 @@ class Stage:
         for record in outcome.records:
             value = "tombstone" if record.value is None else shown(record.value)
             yield f"record {shown(record.key)}: {value}"
-            stored = decode_record(*encode_record(record))
+            stored = encode_record(record)
             self.log.append(stored)
-            self.core.apply(stored)
+            self.core.apply(decode_record(*stored))
         for reply in outcome.replies:
             assert isinstance(reply.token, tuple)
             name = str(reply.token[0])
@@ -117,6 +118,13 @@ class Stage:
                 return repr(value.decode())
             case _:
                 return shown(value)
+
+    def loaded(self) -> GroupCoordinator:
+        """A core that knows the log alone."""
+        core = GroupCoordinator(self.settings)
+        for stored in self.log:
+            core.apply(decode_record(*stored))
+        return core
 
     def do_settings(self, command: Command) -> Iterator[str]:
         given = command.options
@@ -235,17 +243,22 @@ class Stage:
         self.now = end
 
     def do_reload(self, command: Command) -> Iterator[str]:
-        self.core = GroupCoordinator(self.settings)
+        self.core = self.loaded()
         self.timers.clear()
-        for record in self.log:
-            self.core.apply(record)
         yield f"{len(self.log)} records"
         yield from self.feed(Loaded())
 
 
+def recorded(core: GroupCoordinator) -> tuple[object, object]:
+    """All that is, with its order."""
+    return list(core.recorded.groups.items()), vars(core.recorded.offsets)
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
 def test_scenario(path: Path, rewrite: bool) -> None:
-    check(path, Stage().run, rewrite=rewrite)
+    stage = Stage()
+    check(path, stage.run, rewrite=rewrite)
+    assert recorded(stage.loaded()) == recorded(stage.core)
 
 
 def test_there_are_scenarios() -> None:

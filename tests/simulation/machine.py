@@ -133,6 +133,8 @@ class Machine:
         self.disk = MemoryFiles(models_crashes=True)
         self._has_lost_power = False
         """Since it ran last."""
+        self._by_luck: dict[str, int] = {}
+        """How many bytes of each file the last loss of power left that were not synced."""
 
     @property
     def process(self) -> _Process:
@@ -150,13 +152,20 @@ class Machine:
         self._has_lost_power = False
 
     def _move_lost_away(self, error: LostTopicsError) -> None:
-        """What a person does whom the broker tells of lost topics: only a loss of power takes
-        them."""
+        """What a person does whom the broker tells of lost topics: only a loss of power takes them,
+        and only from records that are there by luck, for nobody was promised these."""
         if not self._has_lost_power:
             raise ViolationError(f"topics are lost without a loss of power: {error}") from error
         for folder in error.folders:
+            if self._bytes_synced(folder):
+                raise ViolationError(f"{folder} had synced records, and its topic is lost")
             self.disk.remove_folder(folder)
         self._world.say(f"moved away: {error.names}")
+
+    def _bytes_synced(self, folder: str) -> int:
+        """Of its records, before the power was lost."""
+        logs = [f"{folder}/{name}" for name in self.disk.list(folder) if name.endswith(".log")]
+        return sum(self.disk.size(path) - self._by_luck.get(path, 0) for path in logs)
 
     async def stop(self) -> None:
         """End it in good order, if nothing comes between."""
@@ -191,7 +200,12 @@ class Machine:
                 return unsynced * self._dice.between(0, 1)  # Less than a sector: all or nothing.
             return unsynced if mood == "everything" else 0
 
-        self.disk.crash(kept)
+        def noted(path: str, unsynced: int) -> int:
+            self._by_luck[path] = kept(path, unsynced)
+            return self._by_luck[path]
+
+        self._by_luck.clear()
+        self.disk.crash(noted)
         self._has_lost_power = True
         self._world.say(f"lost power: {mood} unsynced is left")
 

@@ -68,11 +68,10 @@ def refused(files: MemoryFiles) -> LostTopicsError:
     return caught.value
 
 
-@pytest.mark.parametrize("records", [b"", b"some"])
-def test_a_log_that_is_cut_in_half_after_a_crash(files: MemoryFiles, records: bytes) -> None:
+def test_a_log_that_is_cut_in_half_after_a_crash(files: MemoryFiles) -> None:
     log_with(files, *(new_topic(f"t{n}", n) for n in range(1, 11)))
     for n in range(1, 11):
-        make_partition(files, f"t{n}-0", n, records)
+        make_partition(files, f"t{n}-0", n, b"some")
     cut_in_half(files)
     lost = refused(files)
     assert 3 < len(lost.folders) < 8
@@ -85,15 +84,44 @@ def test_a_log_that_is_cut_in_half_after_a_crash(files: MemoryFiles, records: by
 
 def test_a_topic_that_is_there_again_under_another_id(files: MemoryFiles) -> None:
     log_with(files, new_topic("t", 1))
-    make_partition(files, "t-0", 2)
+    make_partition(files, "t-0", 2, b"some")
     assert refused(files).folders == ["t-0"]
 
 
 def test_a_partition_that_its_topic_does_not_have(files: MemoryFiles) -> None:
     log_with(files, new_topic("t", 1, 2))
     for at in range(3):
-        make_partition(files, f"t-{at}", 1)
+        make_partition(files, f"t-{at}", 1, b"some")
     assert refused(files).folders == ["t-2"]
+
+
+def test_nothing_is_lost_of_partitions_without_records(files: MemoryFiles) -> None:
+    """A loss of power leaves them, where the end of the log had not reached the disk."""
+    log_with(files, new_topic("t", 1))
+    make_partition(files, "t-0", 2)
+    make_partition(files, "t-1", 1)
+    make_partition(files, "u-0", 3)
+    files.make_folder("v-0")
+    assert list(open_log(files).image.topics) == ["t"]
+
+
+def test_a_loss_of_power_in_the_first_life() -> None:
+    """Before anything else was synced, the log has what it begins with: it can be opened."""
+    files = MemoryFiles(models_crashes=True)
+    log_with(files, new_topic("t", 1))
+    make_partition(files, "t-0", 1)
+    files.sync_folder("")
+    files.crash()
+    assert not open_log(files).image.topics
+
+
+def test_what_was_read_after_the_death_of_the_process_is_durable() -> None:
+    """Partitions are recovered, and cuts synced, on its word."""
+    files = MemoryFiles(models_crashes=True)
+    log_with(files, new_topic("t", 1))
+    open_log(files)
+    files.crash()
+    assert list(open_log(files).image.topics) == ["t"]
 
 
 def test_records_of_a_topic_that_has_no_name_in_the_log(files: MemoryFiles) -> None:

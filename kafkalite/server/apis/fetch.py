@@ -8,8 +8,7 @@ Versions: 4 to 18.
 
 Records leave as slices of the segment file. The answer waits for `min_bytes`, at most
 `max_wait_ms`; an error in any partition is answered at once, except that the metadata does not know
-it. The first batch of the first partition
-that has one is given whole, above every limit (KIP-74).
+it. The first batch of the first partition that has one is given whole, above every limit (KIP-74).
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
 
@@ -17,7 +16,12 @@ Whoever tells the epoch of its last record (version 12 on) learns where its log 
 part. A partition that is asked twice is answered once, as asked last.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
-there are records. Here such a limit is 0."""
+there are records. Here such a limit is 0.
+
+Missing: followers, which come with replication; aborted transactions, which come with the
+transaction coordinator; the preferred replica: a consumer that tells its rack (`client.rack`) is
+never sent to a replica nearer to it, `preferred_read_replica` is always -1.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="followers; aborted transactions",
+    missing="followers; aborted transactions; preferred replicas",
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13

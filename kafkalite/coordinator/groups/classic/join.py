@@ -139,7 +139,8 @@ def _rejoin(draft: Draft, group: ClassicGroup, event: JoinGroup, member: Member)
 def _update(draft: Draft, group: ClassicGroup, event: JoinGroup, member: Member) -> None:
     """It waits with this JoinGroup now.
 
-    Kafka differs: it never answers the one before, which here is told to come again."""
+    Kafka differs: of two JoinGroups of one member it never answers the first. Here that is told to
+    come again, with REBALANCE_IN_PROGRESS."""
     answer_join(draft, member, Joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
     group.set_protocols(member, event.protocols)
     member.rebalance_timeout_ms = _rebalance_timeout_ms(event)

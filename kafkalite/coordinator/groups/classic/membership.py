@@ -47,7 +47,8 @@ def sync(draft: Draft, group: ClassicGroup | None, event: SyncGroup) -> None:
             Synced(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment),
         )
         return
-    # Kafka differs: it never answers a SyncGroup that the same member asks again.
+    # Kafka differs: of two SyncGroups of one member it never answers the first. Here that is told
+    # REBALANCE_IN_PROGRESS.
     answer_sync(draft, member, Synced(ErrorCode.REBALANCE_IN_PROGRESS))
     member.awaiting_sync = event.token
     if group.leader == member.member_id:

@@ -186,7 +186,8 @@ def answer_syncs(draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
 def remove_member(draft: Draft, group: ClassicGroup, member: Member) -> None:
     """A member is out; if it waits, it is told so.
 
-    Kafka differs: it never answers the SyncGroup of a member that is removed."""
+    Kafka differs: it never answers the SyncGroup of a member that is removed. Here that is told
+    UNKNOWN_MEMBER_ID."""
     answer_join(draft, member, Joined(ErrorCode.UNKNOWN_MEMBER_ID, ""))
     answer_sync(draft, member, Synced(ErrorCode.UNKNOWN_MEMBER_ID))
     draft.cancel_timer(session_timer(group.group_id, member.member_id))

@@ -140,8 +140,9 @@ class ClassicGroup:
     def replace_static(self, old: Member, new_member_id: str) -> Member:
         """A static member is back under another id; it keeps its assignment and its place.
 
-        Kafka differs: it goes on waiting for the sync of the old id, which cannot come, and
-        rebalances when the time for it is over."""
+        Kafka differs: when a static member is back under another id, it goes on waiting for the
+        SyncGroup of the old one, which cannot come, and rebalances when the time for it is
+        over."""
         assert old.instance_id is not None, old
         new = Member(
             new_member_id,
