@@ -122,6 +122,15 @@ def test_a_plain_producer_s_records_come_at_most_as_often_as_they_were_sent() ->
     refuses(checker, inspected(b"a", b"a", b"a"), "for the 3th time, of 2 allowed")
 
 
+def test_what_was_sent_again_may_stand_late_where_records_were_deleted() -> None:
+    checker = EachRecordInOrder()
+    for value in (b"a", b"b"):
+        tell(checker, sent(value, is_idempotent=False), sent(value, is_idempotent=False))
+    tell(checker, sent(b"c", is_idempotent=False), inspected(b"a", b"b", b"a", b"b"))
+    tell(checker, inspected(b"b", b"a", b"b", start=1), inspected(b"b", b"c", start=1))
+    refuses(checker, inspected(b"b", b"a", b"b"), "b'a' at offset 1 .* after what was sent later")
+
+
 def test_the_high_watermark_is_at_least_what_was_known_when_it_was_asked_for() -> None:
     checker = HighWatermarkNeverFalls()
     tell(checker, PartitionAsked(1, POEM), acknowledged(0, b"a", b"b"))
