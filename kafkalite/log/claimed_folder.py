@@ -10,7 +10,6 @@ An empty folder becomes a log folder; what else has something in it is left alon
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_file, write_offsets
 from kafkalite.log.files import Files, Lock
@@ -25,31 +24,28 @@ _OF_A_FIRST_START = frozenset((_GIT_IGNORE, LOCK, f"{META_PROPERTIES}.tmp", "los
 """What a first start that was cut short may leave, and what a new disk has."""
 
 
-class _Before(NamedTuple):
-    """What was in the place of a log folder."""
-
-    names: frozenset[str] | None
-    """None: there was no folder."""
-
-
 class ClaimedFolder:
     """The folder at the root of `files`, from `take` until `release`."""
 
     __slots__ = (
         "_clean_record",
         "_files",
+        "_found",
+        "_is_new",
         "_lock",
-        "_made_from",
         "broker_epoch",
         "meta",
         "was_clean",
     )
 
-    def __init__(self, files: Files, lock: Lock, meta: Meta, made_from: _Before | None) -> None:
-        """`made_from`: what was there, when this is the folder's first start."""
+    def __init__(
+        self, files: Files, lock: Lock, meta: Meta, *, is_new: bool, found: frozenset[str] | None
+    ) -> None:
+        """`is_new`: this is its first start, and `found` was in it; None: there was no folder."""
         self._files = files
         self._lock = lock
-        self._made_from = made_from
+        self._is_new = is_new
+        self._found = found
         self.meta = meta
         self._clean_record = self._take_clean_record()
         self.was_clean = self._clean_record is not None
@@ -77,7 +73,7 @@ class ClaimedFolder:
             if is_new:
                 files.replace(_GIT_IGNORE, b"*\n", sync=False)
             meta = claim(files, location, new)
-            return cls(files, lock, meta, _Before(found) if is_new else None)
+            return cls(files, lock, meta, is_new=is_new, found=found)
         except BaseException:
             lock.release()
             raise
@@ -106,14 +102,13 @@ class ClaimedFolder:
         was found, the mark of a clean stop included."""
         if self._clean_record is not None:
             self._files.replace(CLEAN_SHUTDOWN, self._clean_record)
-        before = self._made_from
-        if before is None:
+        if not self._is_new:
             return
-        if before.names is None:
+        if self._found is None:
             self._files.remove_folder("")
             return
         for name in self._files.list(""):
-            if name not in before.names:
+            if name not in self._found:
                 if self._files.is_folder(name):
                     self._files.remove_folder(name)
                 else:

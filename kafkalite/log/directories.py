@@ -14,13 +14,12 @@ those who still read. Here leases keep what is read, so the folder goes at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_topic_id
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN, ClaimedFolder
-from kafkalite.log.clean_stop import Refusals, Round, close_logs
 from kafkalite.log.files import DiskSpace, Files
 from kafkalite.log.folder_names import (
     DELETE_SUFFIX,
@@ -45,6 +44,9 @@ from kafkalite.types import (
     TopicPartition,
     Uuid,
 )
+
+if TYPE_CHECKING:
+    from kafkalite.log.clean_stop import Round
 
 
 class FolderPlan(NamedTuple):
@@ -255,6 +257,8 @@ class LogDirectory:
         what could be written is, and the folder is free. Nor is it one, as in Kafka, when a
         partition was not opened since a crash: it is still to be checked.
         """
+        from kafkalite.log.clean_stop import Refusals, close_logs  # Not for a start.
+
         refusals = Refusals()
         try:
             yield from close_logs(self._files, self.logs, refusals)

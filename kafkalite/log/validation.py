@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from struct import Struct
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
@@ -39,9 +39,11 @@ from kafkalite.protocol.records.batch import (
     stamp_max_timestamp,
 )
 from kafkalite.protocol.records.compression import Compression, DecompressionError
-from kafkalite.protocol.records.outlines import RecordOutline, read_outlines
 from kafkalite.protocol.records.stream import ReadBudget
 from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.protocol.records.outlines import RecordOutline
 
 RecordValidation = Literal["header", "full"]
 
@@ -215,6 +217,8 @@ class BatchValidator:
         self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
     ) -> TimestampMs:
         """Decode and check every record; the latest of their timestamps."""
+        from kafkalite.protocol.records.outlines import read_outlines  # Most brokers never do.
+
         latest = NO_TIMESTAMP
         errors: list[RecordError] = []
         bad_times = False

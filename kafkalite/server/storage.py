@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import formatted_with
-from kafkalite.log.clean_stop import Round
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.metadata.store import MetadataStore
@@ -18,6 +18,9 @@ from kafkalite.ports.workers import Workers
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.stores.metadata_log import MetadataLog
 from kafkalite.types import BrokerEpoch, Offset, TopicPartition, Uuid, format_uuid
+
+if TYPE_CHECKING:
+    from kafkalite.log.clean_stop import Round
 
 SYNCS_AT_ONCE = 16
 """A disk writes what several wait for in one go."""

@@ -123,7 +123,8 @@ class AcknowledgedRecordsSurvive:
 
 class EachRecordInOrder:
     """A producer's records stand in the order of their sending, and those of an idempotent producer
-    once. A plain producer's repeat themselves where it sent them again. Nothing else is there."""
+    once. A plain producer's repeat themselves where it sent them again, and DeleteRecords may have
+    taken them where they stood first. Nothing else is there."""
 
     def __init__(self) -> None:
         self._sent: dict[bytes, tuple[str, int]] = {}
