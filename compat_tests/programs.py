@@ -88,7 +88,7 @@ LANGUAGES = {
     language.name: language
     for language in (
         Language("go", ("go", "cc"), "Go 1.26 or newer and a C compiler", build_go),
-        Language("node", ("node", "npm"), "Node.js 20 or newer with npm", build_node),
+        Language("node", ("node", "npm"), "Node.js and npm", build_node),
         Language("rust", ("cargo", "cc", "make"), "Rust, make and a C compiler", build_rust),
         Language("kcat", ("kcat",), "the package kcat", build_kcat),
     )
@@ -117,7 +117,11 @@ def main() -> int:
             print(f"clients in {language.name}: left out, {what}", file=sys.stderr)
             continue
         print(f"clients in {language.name}: building", file=sys.stderr)
-        language.build()
+        try:
+            language.build()
+        except RuntimeError as error:
+            print(f"clients in {language.name}: {error}", file=sys.stderr)
+            return 1
         buildable.append(language.name)
     print(" or ".join(buildable))
     return int(os.environ.get("CI") == "true" and len(buildable) < len(LANGUAGES))
