@@ -30,7 +30,7 @@ def internal_topic(services: Services, name: str) -> NewTopic:
     wanted = _KINDS[name].wanted(services.config)
     made = clamped(services, wanted)
     if made != wanted:
-        _log.warning(
+        _log.info(  # The usual case here, and nothing that a person has to mend.
             "%s: replication factor %d instead of %d (%s), "
             "min.insync.replicas at most that: only so many brokers live",
             name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from kafkalite.errors import ErrorCode
@@ -107,6 +109,7 @@ async def test_so_it_is_with_the_topics_of_other_coordinators(
 async def test_one_line_tells_of_the_clamping(
     simulation: Simulation, caplog: pytest.LogCaptureFixture, topic: str, setting: str
 ) -> None:
+    caplog.set_level(logging.INFO)
     async with start(simulation) as running:
         await ask_metadata(running, topic)
         lines = [text for text in caplog.messages if topic in text]
@@ -125,6 +128,7 @@ async def test_one_line_tells_of_the_clamping(
 async def test_and_none_where_nothing_is_clamped(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     for topic in (OFFSETS, TRANSACTIONS, SHARES):
         await ask_metadata(running, topic)
         assert not [text for text in caplog.messages if topic in text]
