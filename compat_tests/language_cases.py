@@ -39,8 +39,10 @@ import pytest
 from compat_tests.client_cases import MANY, Codec
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.programs import Command, program
+from compat_tests.record_client_versions import RELAYED
 from compat_tests.sample import BASE_TIMESTAMP, in_order, samples
 from compat_tests.stored import stored_codecs
+from compat_tests.watching_relay import WITNESS
 from kafkalite.protocol.records.compression import Compression
 
 PATIENCE_S = 150
@@ -95,7 +97,7 @@ class LanguageCases:
         stored = stored_codecs(bootstrap, topic) - {Compression.NONE}
         assert stored == {Compression[codec.upper()]} - {Compression.NONE}
         # Another library has the same records, so that no two faults of one hide each other.
-        in_order(ConfluentClient(bootstrap).read(topic, MANY), samples(MANY))
+        in_order(ConfluentClient(bootstrap, WITNESS).read(topic, MANY), samples(MANY))
 
     def test_two_members_share_and_one_leaves(self, run: Run) -> None:
         facts = run("group")
@@ -121,4 +123,4 @@ class LanguageCases:
 def is_foreign() -> bool:
     """The real Kafka's broker learns of a topic a moment after its controller has answered;
     kafkalite answers only when all is done."""
-    return "BOOTSTRAP" in os.environ
+    return "BOOTSTRAP" in os.environ and RELAYED not in os.environ

@@ -1,18 +1,24 @@
-"""Runs the tests of every client through a relay, and writes which versions of which APIs each
-asked kafkalite for: `compat_tests/client-versions.json`, which docs/compatibility.md tells.
+"""Runs the tests of clients through a relay, and writes which versions of which APIs each asked
+kafkalite for: `compat_tests/client-versions.json`, which docs/compatibility.md tells.
 
-    python -m compat_tests.record_client_versions
+    python -m compat_tests.record_client_versions [CLIENT...]
+
+Without names all are recorded; with names the record of the others stays as it is.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from compat_tests.golden import rows
 from compat_tests.process import KafkaliteProcess
@@ -20,12 +26,75 @@ from compat_tests.watching_relay import Asked, WatchingRelay
 
 HERE = Path(__file__).parent
 RECORD = HERE / "client-versions.json"
+RELAYED = "RELAYED"
+"""Set in the environment of such tests: what they find at BOOTSTRAP is kafkalite."""
+
+
+class Recorded(NamedTuple):
+    """A client, and where its tests are."""
+
+    tests: tuple[str, ...]
+    """As pytest takes them, from this folder on."""
+    version: Callable[[], str]
+
+
+def locked(file: str, pattern: str) -> str:
+    """The version that a lock file names: the first group of the pattern."""
+    text = (HERE / file).read_text(encoding="utf-8")
+    found = re.search(pattern, text)
+    assert found is not None, (file, pattern)
+    return found[1]
+
+
+def kcats_version() -> str:
+    """Of what is installed on this machine."""
+    said = subprocess.run(("kcat", "-V"), capture_output=True, text=True, check=True)
+    found = re.search(r"Version (\S+) .*librdkafka (\S+)", said.stdout + said.stderr)
+    assert found is not None, said
+    return f"{found[1]} on librdkafka {found[2]}"
+
+
+def _of_python(folder: str, package: str) -> Recorded:
+    return Recorded((folder,), partial(version, package))
+
+
+def _of_go(module: str, *classes: str) -> Recorded:
+    tests = tuple(f"go/test_go_clients.py::{name}" for name in classes)
+    return Recorded(tests, partial(locked, "go/go.mod", rf"{module} v(\S+)"))
+
+
+def _of_node(package: str, name: str) -> Recorded:
+    pattern = rf'"{package}": "([\d.]+)"'
+    return Recorded(
+        (f"node/test_node_clients.py::{name}",), partial(locked, "node/package.json", pattern)
+    )
+
+
+def _of_java(module: str, test: str) -> Recorded:
+    pattern = r"<artifactId>kafka-clients</artifactId><version>([\d.]+)</version>"
+    return Recorded((f"java/{test}",), partial(locked, f"java/{module}/pom.xml", pattern))
+
+
 CLIENTS = {
-    "confluent": "confluent-kafka",
-    "kafka_python": "kafka-python",
-    "aiokafka": "aiokafka",
+    "confluent-kafka": _of_python("confluent", "confluent-kafka"),
+    "kafka-python": _of_python("kafka_python", "kafka-python"),
+    "aiokafka": _of_python("aiokafka", "aiokafka"),
+    "Java 4.4": _of_java("clients-4.4", "test_java_clients.py::TestClients44"),
+    "Java 3.9": _of_java("clients-3.9", "test_java_clients.py::TestClients39"),
+    "Java 2.8": _of_java("clients-2.8", "test_java_clients.py::TestClients28"),
+    "franz-go": _of_go("twmb/franz-go", "TestFranzGo"),
+    "sarama": _of_go("IBM/sarama", "TestSarama", "TestNewestSarama"),
+    "kafka-go": _of_go("segmentio/kafka-go", "TestKafkaGo"),
+    "confluent-kafka-go": _of_go("confluent-kafka-go/v2", "TestConfluentKafkaGo"),
+    "kafkajs": _of_node("kafkajs", "TestKafkaJs"),
+    "platformatic": _of_node("@platformatic/kafka", "TestPlatformatic"),
+    "rdkafka": Recorded(
+        ("rust/test_rust_clients.py",),
+        partial(locked, "rust/Cargo.lock", r'name = "rdkafka"\nversion = "([^"]+)"'),
+    ),
+    "kcat": Recorded(("kcat",), kcats_version),
 }
-"""Folder of the tests and name of the package."""
+"""By what people call them."""
 
 
 def names() -> dict[int, str]:
@@ -33,16 +102,17 @@ def names() -> dict[int, str]:
     return {row["key"]: row["api"] for row in rows("wire.jsonl")}
 
 
-def ask(folder: str) -> Asked:
-    """What the tests in that folder ask; they must pass."""
+def ask(tests: tuple[str, ...]) -> Asked:
+    """What those tests ask; they must pass."""
     with TemporaryDirectory() as scratch, WatchingRelay() as relay:
         advertised = {"advertised.listeners": f"PLAINTEXT://{relay.address}"}
         broker = KafkaliteProcess.start(Path(scratch) / "data", settings=advertised)
         relay.target = broker.port
-        environment = {**os.environ, "BOOTSTRAP": relay.address}
-        tests = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HERE / folder)
+        environment = {**os.environ, "BOOTSTRAP": relay.address, RELAYED: "yes"}
+        places = [f"{HERE}/{test}" for test in tests]
+        command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *places)
         try:
-            subprocess.run(tests, env=environment, cwd=HERE.parent, check=True)
+            subprocess.run(command, env=environment, cwd=HERE.parent, check=True)
             return relay.seen(names())
         finally:
             broker.stop()
@@ -50,11 +120,15 @@ def ask(folder: str) -> Asked:
 
 def main() -> None:
     """Write the record."""
-    found = {
-        package: {"version": version(package), "asks": ask(folder)}
-        for folder, package in CLIENTS.items()
-    }
-    RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    wanted = sys.argv[1:] or list(CLIENTS)
+    assert set(wanted) <= set(CLIENTS), f"known are {', '.join(CLIENTS)}"
+    for name in wanted:
+        client = CLIENTS[name]
+        recorded = {"version": client.version(), "asks": ask(client.tests)}
+        found = json.loads(RECORD.read_text(encoding="utf-8"))
+        found[name] = recorded
+        ordered = {each: found[each] for each in CLIENTS if each in found}
+        RECORD.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """What docs/compatibility.md says of the clients: which versions they ask for.
 
-The record was made of all their tests (`record_client_versions.py`); here each does a little of
-everything, through a relay that looks on. Another release of a client may ask for other versions:
-then they must be such as are served, and the record of its tests is to be made anew.
+The record was made of all their tests (`record_client_versions.py`); here each that is written in
+Python does a little of everything, through a relay that looks on. Another release of a client may
+ask for other versions: then they must be such as are served, and the record of its tests is to be
+made anew. Of clients in other languages a file of their folder says which release it is.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -23,9 +25,10 @@ from compat_tests.group_cases import Member, Place, poll_until
 from compat_tests.kafka_python.adapter import KafkaPythonClient
 from compat_tests.kafka_python.member import KafkaPythonMember
 from compat_tests.process import KafkaliteProcess
-from compat_tests.record_client_versions import RECORD, names
+from compat_tests.record_client_versions import CLIENTS as RECORDED_CLIENTS
+from compat_tests.record_client_versions import HERE, RECORD, names
 from compat_tests.sample import samples
-from compat_tests.watching_relay import Asked, WatchingRelay
+from compat_tests.watching_relay import WITNESS, Asked, WatchingRelay
 from kafkalite.server.apis.table import APIS
 
 pytestmark = pytest.mark.needs_process
@@ -36,6 +39,8 @@ CLIENTS: dict[str, tuple[Callable[[str], Client], type[Member]]] = {
     "aiokafka": (AiokafkaClient, AiokafkaMember),
 }
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
+LANGUAGES = ("go", "java", "node", "rust")
+"""Folders of the programs in other languages."""
 SURELY = {
     "ApiVersions",
     "CreateTopics",
@@ -94,6 +99,14 @@ def test_clients_ask_for_what_the_page_says(package: str, relay: WatchingRelay) 
         assert all(set(versions) <= set(asks[api]) for api, versions in seen.items())
 
 
+def test_what_a_witness_asks_is_not_noted(relay: WatchingRelay) -> None:
+    """Else its versions would be put down to the client whose records it reads."""
+    assert ConfluentClient(relay.address, WITNESS).topics() == set()
+    assert relay.seen(names()) == {}
+    assert ConfluentClient(relay.address).topics() == set()
+    assert relay.seen(names()).keys() == {"ApiVersions", "Metadata"}
+
+
 def not_served(seen: Asked) -> Asked:
     """A client that asked for such a version was hung up upon."""
     served: dict[int, range] = {
@@ -113,4 +126,23 @@ def test_what_is_on_record_is_served(package: str) -> None:
 
 
 def test_every_client_is_on_record() -> None:
-    assert list(RECORDED) == list(CLIENTS)
+    assert list(RECORDED) == list(RECORDED_CLIENTS)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in RECORDED_CLIENTS if name not in (*CLIENTS, "kcat")]
+)
+def test_the_record_is_of_the_release_that_is_locked(name: str) -> None:
+    """Else: `python -m compat_tests.record_client_versions NAME`. kcat is the machine's own."""
+    assert RECORDED[name]["version"] == RECORDED_CLIENTS[name].version()
+
+
+def test_every_class_of_language_cases_is_recorded() -> None:
+    """A new library has its row on the page."""
+    recorded = " ".join(test for client in RECORDED_CLIENTS.values() for test in client.tests)
+    for file in (file for folder in LANGUAGES for file in (HERE / folder).glob("test_*.py")):
+        if file.name in recorded and f"{file.name}::" not in recorded:
+            continue
+        classes = re.findall(r"^class (Test\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in classes:
+            assert f"{file.parent.name}/{file.name}::{name}" in recorded.split(), name

@@ -18,8 +18,10 @@ Asked = dict[str, list[int]]
 _CHUNK_BYTES = 1 << 16
 _HEADER = struct.Struct(">hhih")
 """API key, version, correlation id, and the size of the client id that follows."""
-_OURS = b"test"
-"""The client id of `kafkalite.testing.client`, with which tests look at what no client tells."""
+WITNESS = "witness"
+"""The client id of a client that tests ask what another one has done: it is not noted."""
+_OURS = (b"test", WITNESS.encode())
+"""The first is `kafkalite.testing.client`'s, with which tests look at what no client tells."""
 
 
 class WatchingRelay:
@@ -83,7 +85,7 @@ class WatchingRelay:
                 while len(size := requests.read(4)) == 4:
                     frame = requests.read(int.from_bytes(size))
                     key, version, _, size_of_id = _HEADER.unpack_from(frame)
-                    if frame[_HEADER.size :][: max(size_of_id, 0)] != _OURS:
+                    if frame[_HEADER.size :][: max(size_of_id, 0)] not in _OURS:
                         with self._lock:
                             self._seen.add((key, version))
                     broker.sendall(size + frame)

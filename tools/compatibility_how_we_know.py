@@ -35,7 +35,8 @@ def how_we_know() -> Iterator[str]:
         " and encode to the same bytes. *Bad requests* are those whose outcome, error codes and"
         " messages must be Kafka's. Clients run unmodified in `compat_tests`, and were seen to ask"
         " for that version while their tests ran; those in brackets asked the real Kafka for it"
-        " when the exchanges were recorded, and ask for it in no test here."
+        " when the exchanges were recorded, and in no test here that is on record. Kafka's command"
+        " line tools run in `compat_tests/java` too, and are not on record yet."
     )
     found, at_kafka = evidence(), clients_of_kafka()
     yield from table(

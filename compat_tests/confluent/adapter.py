@@ -30,8 +30,12 @@ WAIT_S = 30.0
 class ConfluentClient:
     """See `Client`."""
 
-    def __init__(self, bootstrap: str) -> None:
-        self._common: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap}
+    def __init__(self, bootstrap: str, client_id: str = "rdkafka") -> None:
+        """`client_id`: by default librdkafka's own."""
+        self._common: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap,
+            "client.id": client_id,
+        }
 
     def create_topic(self, topic: str, partitions: int = 1) -> None:
         admin = AdminClient(self._common)

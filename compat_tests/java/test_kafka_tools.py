@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import unified_diff
@@ -12,6 +11,7 @@ import pytest
 
 from compat_tests.java.differences import as_here
 from compat_tests.java.transcript import Stage, read, text
+from compat_tests.language_cases import is_foreign
 
 pytestmark = pytest.mark.jvm
 
@@ -32,7 +32,7 @@ def test_transcript(path: Path, stage: Stage, record: bool) -> None:
     if record:
         path.write_text(text(played), encoding="utf-8")
         return
-    if "BOOTSTRAP" not in os.environ:
+    if not is_foreign():
         recorded, played = [as_here(step) for step in recorded], [as_here(step) for step in played]
     recorded_lines, played_lines = text(recorded).splitlines(), text(played).splitlines()
     difference = unified_diff(recorded_lines, played_lines, "recorded", "now", n=8, lineterm="")

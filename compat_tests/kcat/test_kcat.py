@@ -20,6 +20,7 @@ from compat_tests.group_cases import fill
 from compat_tests.programs import program
 from compat_tests.sample import BASE_TIMESTAMP
 from compat_tests.stored import stored_codecs
+from compat_tests.watching_relay import WITNESS
 from kafkalite.protocol.records.compression import Compression
 
 pytestmark = pytest.mark.kcat
@@ -151,7 +152,7 @@ def test_every_field_of_10000_records_comes_back(
 
 
 def test_a_topic_is_described(kcat: Kcat, bootstrap: str, topic: str) -> None:
-    ConfluentClient(bootstrap).create_topic(topic, 3)
+    ConfluentClient(bootstrap, WITNESS).create_topic(topic, 3)
     told = json.loads(kcat("-L", "-J", "-t", topic))
     assert bootstrap in [broker["name"] for broker in told["brokers"]]
     (described,) = told["topics"]
@@ -162,7 +163,7 @@ def test_a_topic_is_described(kcat: Kcat, bootstrap: str, topic: str) -> None:
 def test_two_members_share_and_one_leaves(
     bootstrap: str, topic: str, join: Callable[[], Member]
 ) -> None:
-    client = ConfluentClient(bootstrap)
+    client = ConfluentClient(bootstrap, WITNESS)
     client.create_topic(topic, 4)
     fill(client, topic, 4, 50)
     first = join()
@@ -182,7 +183,7 @@ def test_two_members_share_and_one_leaves(
 def test_a_new_member_resumes_where_the_last_committed(
     kcat: Kcat, bootstrap: str, topic: str
 ) -> None:
-    client = ConfluentClient(bootstrap)
+    client = ConfluentClient(bootstrap, WITNESS)
     client.create_topic(topic)
     fill(client, topic, 1, 30)
     options = ["-X", "auto.offset.reset=earliest", "-q", "-f", "%o\n", "-G", topic, topic]
@@ -193,7 +194,7 @@ def test_a_new_member_resumes_where_the_last_committed(
 
 
 def test_seeking_by_time(kcat: Kcat, bootstrap: str, topic: str) -> None:
-    client = ConfluentClient(bootstrap)
+    client = ConfluentClient(bootstrap, WITNESS)
     client.create_topic(topic)
     fill(client, topic, 1, 40)
     for after, offset in ((-1, 0), (10_000, 10), (10_001, 11), (39_001, -1)):
