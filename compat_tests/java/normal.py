@@ -18,6 +18,7 @@ RULES = tuple(
         (r"(CreateTime:|LogAppendTime:)\d+", r"\1TIME"),
         (r'("(?:timestamp|\w+Timestamp)":)\d+', r"\1TIME"),
         (r'("avg_throughput":)[\d.]+', r"\1N"),
+        (r'("size":)[1-9]\d*', r"\1N"),  # How many batches the records came in, none can say.
         (r'("logDir":)"[^"]*"', r'\1"FOLDER"'),
         (r"(Epoch: )\d+$", r"\1N"),  # of features: the offset of their last change.
         (rf"{DECIMAL} (records/sec|MB/sec|ms)", r"N \1"),
