@@ -10,6 +10,7 @@ import os
 import sys
 
 from kafkalite.cli.errors import CommandError, WrongUseError
+from kafkalite.ports.process import open_standard_descriptors
 
 _FAILED = 1
 _WRONG_USE = 2
@@ -18,6 +19,7 @@ _INTERRUPTED = 130
 
 def main(arguments: list[str]) -> int:
     """Do what the words say; the exit code."""
+    _complete_streams()
     try:
         code = _do(arguments)
         sys.stdout.flush()
@@ -42,6 +44,15 @@ def main(arguments: list[str]) -> int:
             "this is a fault of kafkalite; with KAFKALITE_TRACEBACK=1 it tells more",
         )
     return code
+
+
+def _complete_streams() -> None:
+    """What was closed when the process began is empty, or goes nowhere. Python has no stream for
+    it, and what prints to a missing stderr would print to stdout."""
+    open_standard_descriptors()
+    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _do(arguments: list[str]) -> int:

@@ -1,5 +1,5 @@
-"""Facts of this process and its machine: how long it has been running, what it is called, and how
-many descriptors it may have."""
+"""Facts of this process and its machine: how long it has been running, what it is called, and which
+descriptors it has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ _START_TIME_FIELD = 22 - 3
 """In `/proc/self/stat`, counted from the field after the command's name."""
 _OPEN_MAX = 10_240
 """What macOS allows at most, whatever it says."""
+
+
+_STANDARD = (0, 1, 2)
+
+
+def open_standard_descriptors() -> None:
+    """Before an event loop is made: have `/dev/null` for input, output and errors where whoever
+    started this process has closed them. Else a loop's own descriptors get their numbers, and
+    uvloop aborts the process when it is to close such a one."""
+    for number in _STANDARD:
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)  # The lowest free number, which this one is.
+            os.set_inheritable(null, True)  # By the commands of `kafkalite run` too.
 
 
 def raise_descriptor_limit() -> None:

@@ -20,6 +20,7 @@ from kafkalite.log.files import Files
 from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.network import Address
+from kafkalite.ports.process import open_standard_descriptors
 from kafkalite.server.broker import Broker
 from kafkalite.server.this_machine import (
     fail_on_broken_invariants,
@@ -58,6 +59,7 @@ class Life:
 
     def start(self) -> None:
         """Let the thread run. Returns at once. `BrokerError` when there is none to be had."""
+        open_standard_descriptors()
         self._loop = new_event_loop()
         try:
             self._thread.start()

@@ -13,7 +13,7 @@ from kafkalite import __version__
 from kafkalite.cli import app
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.main import main
-from tests.cli.serving import COMMAND, ran
+from tests.cli.serving import COMMAND, environment, ran
 
 
 def test_the_module_tells_its_version() -> None:
@@ -148,6 +148,30 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         )
     assert ended.returncode == 1
     assert ended.stderr == "kafkalite: cannot go on: File too large\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        ("run -- sh -c 'exit 7'", "<&-", 7),
+        ("run -- sh -c 'exit 7'", ">&- 2>&-", 7),
+        ("run -- sh -c 'cat; echo hi >&2; exit 7'", "<&- >&- 2>&-", 7),
+        ("produce t --bootstrap 127.0.0.1:1", "<&-", 1),
+        ("fly", "2>&-", 2),
+    ],
+)
+def test_streams_that_are_closed_are_empty_ones(words: str, closed: str, code: int) -> None:
+    """A job of cron or a service manager may begin like this. uvloop aborts the process when one of
+    its own descriptors has the number of a standard one."""
+    ended = subprocess.run(
+        ["sh", "-c", f'exec "$@" {words} {closed}', "sh", *COMMAND],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment(),
+        check=False,
+    )
+    assert ended.returncode == code
+    assert ended.stdout == b""
 
 
 def test_importing_the_quick_way_imports_no_library() -> None:

@@ -25,7 +25,7 @@ from kafkalite.server.this_machine import fail_on_broken_invariants
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Uuid
-from tests.cli.serving import connect, loopback_addresses, ran, serving, talk
+from tests.cli.serving import COMMAND, connect, loopback_addresses, ran, serving, talk
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, make, simulated
 
@@ -198,6 +198,14 @@ def refusal(*options: str) -> str:
 def taken_port() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         yield taken.getsockname()[1]
+
+
+@pytest.mark.parametrize("closed", ["<&-", "<&- 2>&-"])
+def test_with_streams_closed_from_the_start_it_stops_cleanly(tmp_path: Path, closed: str) -> None:
+    command = ("sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND)
+    with serving("--data", "d", folder=tmp_path, command=command) as served:
+        talk(served.port, write)
+        assert served.end(signal.SIGTERM) == (0, "")
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:
