@@ -34,6 +34,7 @@ from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
+from kafkalite.log.segment import LOG_SUFFIX
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import (
     METADATA_TOPIC_ID,
@@ -138,6 +139,17 @@ class LogDirectory:
             return read_topic_id(self._files, str(partition))
         except CorruptRecordError:
             return None  # Told when it is opened, if it is.
+
+    def size_bytes(self, partition: TopicPartition) -> int:
+        """Of the records in its folder, open or not; 0 without one."""
+        folder = str(partition)
+        if not self._files.exists(folder):
+            return 0
+        return sum(
+            self._files.size(f"{folder}/{name}")
+            for name in self._files.list(folder)
+            if name.endswith(LOG_SUFFIX)
+        )
 
     def open_partition(
         self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs

@@ -14,7 +14,8 @@ from typing import Protocol, TypeVar, TypeVarTuple
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-DEFAULT_THREADS = 4
+DEFAULT_THREADS = 16
+"""Most of what they do is to wait for the disk, which writes in one go what several wait for."""
 
 
 class Workers(Protocol):

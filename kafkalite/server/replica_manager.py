@@ -44,6 +44,9 @@ _log = logging.getLogger(__name__)
 PER_TURN = 16
 """Partitions that are opened, changed or dropped in one turn of the loop: a few milliseconds."""
 
+LARGE_BYTES = 4 << 20
+"""Of a log: to check it after a crash takes longer than one turn of the loop should."""
+
 _UNUSABLE = (OSError, CorruptRecordError, KafkaError)
 """What may keep one partition offline: the disk, its files, another topic's folder."""
 
@@ -96,6 +99,7 @@ class ReplicaManager:
         self.strays = Strays(directory, entropy, remove_later)
         """To be set aside before the first `apply`."""
         self._turn: Timer | None = None
+        self._is_starting = True
 
     # Asked by handlers.
 
@@ -182,7 +186,9 @@ class ReplicaManager:
         for resource in delta.configs:
             if resource.type == ConfigResourceType.TOPIC:
                 self._configure(resource.name)
-        if self._turn is None:
+        if self._is_starting:
+            self._begin()
+        elif self._turn is None:
             self._go_on(makes_folders=True)
 
     def wake_all(self) -> None:
@@ -197,6 +203,18 @@ class ReplicaManager:
             self._turn.cancel()
         for key in list(self._doomed):
             self._drop(key)
+
+    def _begin(self) -> None:
+        """All that was there before can wait, but for what takes long to check after a crash: that
+        would hold up those who ask for anything later."""
+        self._is_starting = False
+        directory = self._directory
+        if not directory.claimed.was_clean:
+            for topic_id, index in list(self._behind):
+                topic = self.image.topics_by_id[topic_id]
+                if directory.size_bytes(TopicPartition(topic.name, index)) > LARGE_BYTES:
+                    self._catch_up(topic, index)
+        self._turn = self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _go_on(self, *, makes_folders: bool = False) -> None:
         """As much as one turn may take."""

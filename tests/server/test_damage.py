@@ -12,11 +12,13 @@ from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.records.batch import read_header, write_header
 from kafkalite.protocol.records.compression import Compression
+from kafkalite.stores.losses import LostTopicsError
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation
+from tests.log.trees import tree
 from tests.server.requests import batch, list_offsets, produce, produced
-from tests.server.running import PRODUCE, Running, make, served, simulated, start
+from tests.server.running import PRODUCE, Running, crashed, make, served, simulated, start
 
 
 def undecodable() -> bytearray:
@@ -71,3 +73,24 @@ async def test_a_stop_that_is_cancelled_still_leaves_the_folder(simulation: Simu
         await stop
     async with start(simulation, files) as running:
         await running.create("t")
+
+
+@simulated
+async def test_a_loss_of_power_that_takes_a_topic_and_leaves_its_partition_is_told(
+    simulation: Simulation,
+) -> None:
+    files = MemoryFiles(models_crashes=True)
+    async with start(simulation, files) as running:
+        await running.create("kept")
+    async with crashed(simulation, files) as running:
+        await running.create("lost")
+        await running.produce("lost", b"x")
+        running.partition("lost").log.sync()
+    files.crash()
+    before = tree(files)
+    with pytest.raises(LostTopicsError, match="the topics of lost-0"):
+        await make(simulation, files).__aenter__()
+    assert tree(files) == before
+    files.rename("lost-0", "away")
+    async with start(simulation, files) as running:
+        assert list(running.broker.image.topics) == ["kept"]

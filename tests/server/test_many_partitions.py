@@ -18,6 +18,7 @@ from kafkalite.protocol.messages.describe_log_dirs import (
 )
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server import replica_manager
 from kafkalite.server.replica_manager import PER_TURN, ReplicaManager
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition
@@ -204,6 +205,26 @@ async def test_a_start_opens_them_when_they_are_asked_for(
         assert len(directory.logs) == MANY
     async with start(simulation, files) as running:
         assert running.broker._storage.directory.claimed.was_clean
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@simulated
+async def test_what_takes_long_to_check_after_a_crash_is_checked_before_anybody_asks(
+    simulation: Simulation, is_clean: bool
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("t", 2)
+        await running.produce("t", bytes(1000), partition=1)
+    if not is_clean:
+        async with crashed(simulation, files):
+            pass
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReplicaManager, "_go_on", lambda self, makes_folders=False: None)
+        patch.setattr(replica_manager, "LARGE_BYTES", 1000)
+        async with start(simulation, files) as running:
+            opened = list(running.broker._storage.directory.logs)
+            assert opened == ([] if is_clean else [TopicPartition("t", 1)])
 
 
 @simulated
