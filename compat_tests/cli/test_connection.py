@@ -10,6 +10,7 @@ import pytest
 
 from compat_tests.cli.command_line import CommandLine
 from kafkalite.cli import connection
+from kafkalite.testing import Broker
 
 COMMANDS = [
     ("topics", "list"),
@@ -74,3 +75,31 @@ def test_a_server_that_is_no_broker(
         f"kafkalite: {hangs_up} takes connections, and does not answer like a Kafka broker"
     )
     assert "--bootstrap" in line
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address that is taken, and refuses."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        host, port = held.getsockname()
+        yield f"{host}:{port}"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_broker_that_sends_clients_where_nobody_listens(
+    kafkalite: CommandLine, nobody: str, words: tuple[str, ...]
+) -> None:
+    with Broker(settings={"advertised.listeners": f"PLAINTEXT://{nobody}"}) as broker:
+        line = kafkalite.refusal(*words, "-b", broker.bootstrap)
+        assert line == (
+            f"kafkalite: {broker.bootstrap} answered, but tells clients to connect to {nobody}, "
+            "which refuses; see advertised.listeners"
+        )
+
+
+def test_a_broker_that_sends_clients_where_no_host_is(kafkalite: CommandLine) -> None:
+    nowhere = f"{'b' * 64}:9092"  # Longer than a name in DNS can be: nobody is asked.
+    with Broker(settings={"advertised.listeners": f"PLAINTEXT://{nowhere}"}) as broker:
+        line = kafkalite.refusal("produce", "t", "-b", broker.bootstrap)
+    assert f"to connect to {nowhere}, which this machine cannot resolve;" in line
