@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from cyclopts import Parameter
 
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.reachability import check_advertised, try_to_connect, written
+from kafkalite.cli.reachability import CLIENT_ID, check_advertised, try_to_connect, written
 from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _MAX_PORT = 65535
 _ADDRESS = re.compile(
     r"(\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]]+))(:(?P<port>\d{1,5}))?", re.ASCII
 )
-_CLIENT_ID = "kafkalite-cli"
 _ANSWER_WITHIN_MS = 10_000
 _CLOSE_WITHIN_S = 1.0
 _ELSEWHERE = "start one with `kafkalite serve`, or name another with --bootstrap"
@@ -89,7 +88,7 @@ class Connection:
         try:
             return client(
                 bootstrap_servers=written(place),
-                client_id=_CLIENT_ID,
+                client_id=CLIENT_ID,
                 bootstrap_timeout_ms=_ANSWER_WITHIN_MS,
                 **settings,
             )

@@ -3,14 +3,17 @@ to go on, and that may be where nobody is."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.errors import ProtocolError
 
+CLIENT_ID = "kafkalite-cli"
 CONNECT_WITHIN_S = 5.0
 """For each address."""
+_VERSION = 1
+"""Of Metadata: the first that can ask for no topic."""
+_CHUNK_BYTES = 1 << 16
 
 _Place = tuple[str, int]
 """A host and a port."""
@@ -25,7 +28,7 @@ def check_advertised(bootstrap: _Place) -> None:
     """`CommandError` when the broker there tells clients to go where none of them can. What does
     not answer like a broker is no concern of this."""
     try:
-        places = asyncio.run(_advertised(bootstrap))
+        places = _advertised(bootstrap)
     except (OSError, ProtocolError):
         return
     problem = None
@@ -61,19 +64,27 @@ def _what_it_does(error: OSError | UnicodeError) -> str:
             return f"this machine cannot reach ({error.strerror or error})"
 
 
-async def _advertised(bootstrap: _Place) -> list[_Place]:
+def _advertised(bootstrap: _Place) -> list[_Place]:
     """Of all brokers of the cluster."""
-    from kafkalite.ports.clock import RealClock
-    from kafkalite.ports.network import Address
-    from kafkalite.ports.network_sockets import SocketNetwork
+    from kafkalite.protocol.codec import decode
+    from kafkalite.protocol.framing import FrameSplitter
+    from kafkalite.protocol.headers import Buffer, read_response_header, request_frame
     from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
-    from kafkalite.testing.client import Client
+    from kafkalite.protocol.schema import schema_of
 
-    async with asyncio.timeout(CONNECT_WITHIN_S):
-        client = await Client.connect(SocketNetwork(RealClock()), Address(*bootstrap))
-        try:
-            answer = await client.ask(MetadataRequest(topics=[]), 1, MetadataResponse)
-        finally:
-            client.close()
-            await client.wait_closed()
+    request = MetadataRequest(topics=[])
+    parts = request_frame(request, _VERSION, correlation_id=0, client_id=CLIENT_ID)
+    with socket.create_connection(bootstrap, CONNECT_WITHIN_S) as connection:
+        for part in parts:
+            assert isinstance(part, Buffer), "it holds no records"
+            connection.sendall(part)
+        splitter = FrameSplitter()
+        frames: list[bytes] = []
+        while not frames:
+            chunk = connection.recv(_CHUNK_BYTES)
+            if not chunk:
+                return []
+            frames = splitter.feed(chunk)
+    _, position = read_response_header(schema_of(MetadataRequest).api_key, _VERSION, frames[0])
+    answer = decode(MetadataResponse, _VERSION, memoryview(frames[0])[position:])
     return [(broker.host, broker.port) for broker in answer.brokers]
