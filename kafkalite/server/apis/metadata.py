@@ -3,7 +3,8 @@
 Versions: 0 to 13.
 - 0 an empty list means all topics; from 1 on null does, and an empty list means none.
 - 4 lets the client refuse auto-creation. 8 authorized operations (the cluster's until 10).
-- 9 flexible. 10 topic ids in the answer; 12 asks by id. 13 an error for the whole answer.
+- 9 flexible. 10 topic ids in the answer; 12 asks by id: before, an id or a missing name refuses the
+  whole request. 13 an error for the whole answer.
 
 Brokers are told at the address that the client itself reached us on, see `server/addresses.py`.
 
@@ -16,13 +17,14 @@ that back-off."""
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import PartitionImage, TopicImage
 from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of, creatable, find_topic
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -34,17 +36,19 @@ from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPE
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
-from kafkalite.types import TimestampMs
+from kafkalite.types import ZERO_UUID, TimestampMs
 
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
 
 _FIRST_VERSION_WITH_NULL = 1
+_FIRST_VERSION_BY_ID = 12
 
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parked:
     """Answer from the image; topics that are missing and may be created are created first."""
     if request.topics is None or (not request.topics and ctx.version < _FIRST_VERSION_WITH_NULL):
         return _response(ctx, request, None)
+    _check(ctx.version, request.topics)
     # What is asked for twice is answered once, as by the real one.
     wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
     services = ctx.services
@@ -60,10 +64,20 @@ def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataR
     return MetadataResponse(
         error_code=code,
         topics=[
-            MetadataResponseTopic(error_code=code, name=topic.name, topic_id=topic.topic_id)
+            MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.topics or ()
         ],
     )
+
+
+def _check(version: int, topics: list[MetadataRequestTopic]) -> None:
+    by_id = version >= _FIRST_VERSION_BY_ID
+    for topic in topics:
+        has_id = topic.topic_id != ZERO_UUID
+        if not by_id and (has_id or topic.name is None):
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if by_id and not has_id and topic.name is None:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _create_first(
