@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -64,15 +65,18 @@ def test_a_member_of_a_group_leaves_it(kafkalite: CommandLine, bootstrap: str, t
 
 
 def test_ctrl_c_before_the_end_is_130(kafkalite: CommandLine, bootstrap: str, topic: str) -> None:
+    """How many records got there is told all the same."""
     kafkalite("topics", "create", topic)
-    with started(bootstrap, "produce", topic) as process:
+    with started(bootstrap, "produce", topic, "--json") as process:
         assert process.stdin is not None
         process.stdin.write("first\n")
         process.stdin.flush()
         until(lambda: [each["value"] for each in kafkalite.records(topic)], ["first"])
         process.send_signal(signal.SIGINT)
         process.wait(WITHIN_S)
-        assert process.communicate(timeout=WITHIN_S) == ("", "")
+        output, errors = process.communicate(timeout=WITHIN_S)
+    assert errors == f"kafkalite: 1 record got to {topic}\n"
+    assert json.loads(output)["records"] == 1
     assert process.returncode == 130
 
 
