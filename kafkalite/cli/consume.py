@@ -19,6 +19,7 @@ from kafkalite.cli.positions import Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
 from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
+from kafkalite.cli.watched_reader import WatchedReader
 
 
 def consume(
@@ -110,7 +111,8 @@ def _partitions(
         starts = resolve(admin, position, ranges)
     ends = None if follow else {each: log.end_offset for each, log in ranges.items()}
     with connection.consumer(group_id=None) as consumer:
-        yield PartitionReader(consumer, starts, ends)
+        reader = PartitionReader(consumer, starts, ends)
+        yield WatchedReader(reader, consumer, connection.bootstrap)
 
 
 @contextmanager
@@ -127,7 +129,8 @@ def _group(
     with connection.consumer(
         group_id=group, auto_offset_reset=position.value, enable_auto_commit=False
     ) as consumer:
-        yield GroupReader(consumer, topic, follow=follow)
+        reader = GroupReader(consumer, topic, follow=follow)
+        yield WatchedReader(reader, consumer, connection.bootstrap)
 
 
 def _print(reader: RecordReader, matches: Matches, show: Show, count: int | None) -> None:
