@@ -272,6 +272,24 @@ async def test_settings_of_brokers_that_the_metadata_has_act_and_are_shown(
         assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
 
 
+@served()
+async def test_much_is_described_in_several_turns_and_others_have_theirs(running: Running) -> None:
+    await running.create("t")
+    order: list[str] = []
+    many, one = await running.connect("many"), await running.connect("one")
+    resource = DescribeConfigsResource(
+        resource_type=TOPIC, resource_name="t", configuration_keys=["retention.ms"]
+    )
+    slow = many.send(DescribeConfigsRequest(resources=[resource] * 500), 4, DescribeConfigsResponse)
+    slow.add_done_callback(lambda _: order.append("many"))
+    quick = one.send(MetadataRequest(), 1, MetadataResponse)
+    quick.add_done_callback(lambda _: order.append("one"))
+    await running.wait_ms()
+    assert order == ["one", "many"]
+    values = [config.value for each in slow.result().results for config in each.configs]
+    assert values == ["604800000"] * 500
+
+
 @pytest.mark.parametrize("version", [0, 1])
 @simulated
 async def test_only_the_controller_alters(simulation: Simulation, version: int) -> None:
