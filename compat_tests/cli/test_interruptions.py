@@ -103,9 +103,12 @@ def test_a_shell_is_offered_topics_and_groups(
         ("consume",),
         ("consume", "t", "--group"),
         ("groups", "reset"),
+        ("configs", "describe", "topic"),
+        ("configs", "set", "group"),
     ):
         offered = kafkalite("__complete", *words, "").splitlines()
         assert topic in [line.strip("\t") for line in offered], words
+    assert "1" in kafkalite("__complete", "configs", "describe", "broker", "").split()
     nobody = kafkalite("__complete", "consume", "--bootstrap", "127.0.0.1:1", "")
     assert nobody.split() == ["begin"]
 
@@ -132,6 +135,7 @@ def test_bash_completes(
         ' _kafkalite; echo "${COMPREPLY[*]}"; }\n'
         "offered kafkalite topics ''\n"
         "offered kafkalite topics describe ''\n"
+        "complete -p kafkalite\n"
     )
     ended = subprocess.run(
         ["bash", "--norc", "-c", program],
@@ -144,6 +148,7 @@ def test_bash_completes(
         text=True,
         check=False,
     )
-    commands, topics = ended.stdout.splitlines()
+    commands, topics, how = ended.stdout.splitlines()
+    assert how == "complete -o bashdefault -o default -F _kafkalite kafkalite"
     assert commands.split() == ["list", "describe", "create", "alter", "delete"], ended.stderr
     assert topic in topics.split()
