@@ -36,17 +36,17 @@ class Turns:
                 return False
         return True
 
-    def go_on(self, parked: Parked, make: MakeAnswer) -> None:
-        """Do the rest in later turns, and complete `parked` then. Whoever does not wait any more
-        has nothing done for them."""
+    def go_on(self, parked: Parked, make: MakeAnswer | None) -> None:
+        """Do the rest in later turns, and complete `parked` then; None: that is another's. Whoever
+        does not wait any more has nothing done for them."""
 
         def turn() -> None:
             if parked.done:
                 return
-            if self.take():
-                parked.complete(make)
-            else:
+            if not self.take():
                 self.go_on(parked, make)
+            elif make is not None:
+                parked.complete(make)
 
         self._clock.call_at(self._clock.now_ms(), turn)
 

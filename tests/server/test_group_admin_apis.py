@@ -56,6 +56,27 @@ async def deleted(running: Running, *groups: str, version: int = 3) -> list[tupl
 
 
 @served()
+async def test_many_groups_are_described_in_several_turns_and_others_have_theirs(
+    running: Running,
+) -> None:
+    await find(running)
+    member = await stable_member(running, "g")
+    order: list[str] = []
+    many, one = await running.connect("many"), await running.connect("one")
+    names = ["g", *(f"absent-{number}" for number in range(1_000))]
+    slow = many.send(DescribeGroupsRequest(groups=names), 6, DescribeGroupsResponse)
+    slow.add_done_callback(lambda _: order.append("many"))
+    quick = one.send(ListGroupsRequest(), 5, ListGroupsResponse)
+    quick.add_done_callback(lambda _: order.append("one"))
+    await running.wait_ms()
+    assert order == ["one", "many"]
+    states = {each.group_id: each.group_state for each in slow.result().groups}
+    assert states.pop("g") == "Stable"
+    assert states == dict.fromkeys(names[1:], "Dead")
+    assert await heartbeat(running, member, "g") == ErrorCode.NONE
+
+
+@served()
 async def test_without_the_topic_there_are_no_groups(running: Running) -> None:
     assert await listed(running) == []
     (group,) = await described(running, "group")
