@@ -119,6 +119,6 @@ def test_json_tells_of_each_thing_whether_it_was_done(capsys: Screen) -> None:
         {
             "topic": "b",
             "made": False,
-            "error": {"code": "INVALID_PARTITIONS", "message": "too few"},
+            "error": {"code": "INVALID_PARTITIONS", "message": "too few (INVALID_PARTITIONS)"},
         },
     ]
