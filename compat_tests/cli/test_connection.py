@@ -7,9 +7,12 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from kafka.errors import KafkaTimeoutError
 
 from compat_tests.cli.command_line import CommandLine
 from kafkalite.cli import connection
+from kafkalite.cli.connection import Connection
+from kafkalite.cli.errors import CommandError
 from kafkalite.testing import Broker
 
 COMMANDS = [
@@ -75,6 +78,18 @@ def test_a_server_that_is_no_broker(
         f"kafkalite: {hangs_up} takes connections, and does not answer like a Kafka broker"
     )
     assert "--bootstrap" in line
+
+
+def test_a_broker_that_ends_while_a_client_connects() -> None:
+    """Nothing is said of TLS then: nobody listens any more."""
+
+    def wait_in_vain(**settings: object) -> None:
+        broker.stop()
+        raise KafkaTimeoutError
+
+    with Broker() as broker, pytest.raises(CommandError) as failure:
+        Connection(bootstrap=broker.bootstrap)._connect(wait_in_vain, {})
+    assert str(failure.value).startswith(f"no broker at {broker.bootstrap} (connection refused); ")
 
 
 @pytest.fixture

@@ -80,6 +80,11 @@ class Connection:
             finally:
                 consumer.close(autocommit=False)
 
+    def check(self) -> None:
+        """`CommandError` when no address takes a connection, or no longer does: kafka-python tells
+        nothing of that, it waits until its time is over."""
+        self._reachable()
+
     def _connect(self, client: Callable[..., T], settings: Mapping[str, object]) -> T:
         from kafka.errors import KafkaTimeoutError
 
@@ -93,6 +98,7 @@ class Connection:
                 **settings,
             )
         except KafkaTimeoutError as error:
+            self.check()
             raise CommandError(
                 f"{self.bootstrap} takes connections, and does not answer like a Kafka broker "
                 f"without TLS and SASL; {_ELSEWHERE}"

@@ -81,7 +81,8 @@ def produce(
         opened(file) as lines,
         connection.producer(**_settings(acks, compression, is_typed=is_typed)) as producer,
     ):
-        sender = _Sender(producer, topic, defaults, deliveries)
+        partitioning = Partitioning(_partitions(connection, producer, topic))
+        sender = _Sender(producer, topic, defaults, deliveries, partitioning)
         if is_typed:
             print("Each line is a record; Ctrl-D ends.", file=sys.stderr)
         try:
@@ -152,14 +153,19 @@ class _Sender:
     """Sends records to one topic."""
 
     def __init__(
-        self, producer: KafkaProducer, topic: str, defaults: NewRecord, deliveries: Deliveries
+        self,
+        producer: KafkaProducer,
+        topic: str,
+        defaults: NewRecord,
+        deliveries: Deliveries,
+        partitioning: Partitioning,
     ) -> None:
         """`defaults` are for what a record does not have; its headers come in addition."""
         self._producer = producer
         self._topic = topic
         self._defaults = defaults
         self.deliveries = deliveries
-        self._partitioning = Partitioning(_partitions(producer, topic))
+        self._partitioning = partitioning
 
     def send(self, line: int, record: NewRecord) -> None:
         """`CommandError` when it cannot be sent at all."""
@@ -182,7 +188,7 @@ class _Sender:
         self.deliveries.follow(line, future)
 
 
-def _partitions(producer: KafkaProducer, topic: str) -> Collection[int]:
+def _partitions(connection: Connection, producer: KafkaProducer, topic: str) -> Collection[int]:
     """Of a topic which the broker may have to create first."""
     from kafka.errors import KafkaTimeoutError
 
@@ -191,6 +197,7 @@ def _partitions(producer: KafkaProducer, topic: str) -> Collection[int]:
     except ValueError as error:
         raise WrongUseError(str(error)) from error
     except KafkaTimeoutError as error:
+        connection.check()
         raise CommandError(
             f"there is no topic {topic}, and the broker does not create it by itself; "
             f"`kafkalite topics create {topic}` does"
