@@ -23,6 +23,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server import turns
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, produce, produced
@@ -273,21 +274,24 @@ async def test_settings_of_brokers_that_the_metadata_has_act_and_are_shown(
 
 
 @served()
-async def test_much_is_described_in_several_turns_and_others_have_theirs(running: Running) -> None:
+async def test_much_is_described_in_several_turns_and_others_have_theirs(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await running.create("t")
     order: list[str] = []
     many, one = await running.connect("many"), await running.connect("one")
     resource = DescribeConfigsResource(
         resource_type=TOPIC, resource_name="t", configuration_keys=["retention.ms"]
     )
-    slow = many.send(DescribeConfigsRequest(resources=[resource] * 500), 4, DescribeConfigsResponse)
+    monkeypatch.setattr(turns, "TURN_COST", 1_000)
+    slow = many.send(DescribeConfigsRequest(resources=[resource] * 9), 4, DescribeConfigsResponse)
     slow.add_done_callback(lambda _: order.append("many"))
     quick = one.send(MetadataRequest(), 1, MetadataResponse)
     quick.add_done_callback(lambda _: order.append("one"))
     await running.wait_ms()
     assert order == ["one", "many"]
     values = [config.value for each in slow.result().results for config in each.configs]
-    assert values == ["604800000"] * 500
+    assert values == ["604800000"] * 9
 
 
 @pytest.mark.parametrize("version", [0, 1])

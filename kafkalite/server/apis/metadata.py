@@ -17,14 +17,20 @@ that back-off."""
 
 from __future__ import annotations
 
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of, creatable, find_topic
+from kafkalite.metadata.topic_lookup import (
+    TopicKey,
+    absent,
+    check_asked,
+    code_of,
+    creatable,
+    find_topic,
+)
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -36,7 +42,7 @@ from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPE
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
-from kafkalite.types import ZERO_UUID, TimestampMs
+from kafkalite.types import TimestampMs
 
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
 
@@ -48,9 +54,9 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
     """Answer from the image; topics that are missing and may be created are created first."""
     if request.topics is None or (not request.topics and ctx.version < _FIRST_VERSION_WITH_NULL):
         return _response(ctx, request, None)
-    _check(ctx.version, request.topics)
     # What is asked for twice is answered once, as by the real one.
     wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
+    check_asked(wanted, by_id=ctx.version >= _FIRST_VERSION_BY_ID)
     services = ctx.services
     if request.allow_auto_topic_creation and services.config.auto_create_topics_enable:
         missing = creatable(services.image, wanted)
@@ -68,16 +74,6 @@ def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataR
             for topic in request.topics or ()
         ],
     )
-
-
-def _check(version: int, topics: list[MetadataRequestTopic]) -> None:
-    by_id = version >= _FIRST_VERSION_BY_ID
-    for topic in topics:
-        has_id = topic.topic_id != ZERO_UUID
-        if not by_id and (has_id or topic.name is None):
-            raise KafkaError(ErrorCode.INVALID_REQUEST)
-        if by_id and not has_id and topic.name is None:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _create_first(
