@@ -18,15 +18,9 @@ that back-off."""
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
+from kafkalite.metadata import topic_lookup
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import (
-    TopicKey,
-    absent,
-    check_asked,
-    code_of,
-    creatable,
-    find_topic,
-)
+from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
@@ -56,10 +50,10 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
         return _response(ctx, request, None)
     # What is asked for twice is answered once, as by the real one.
     wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
-    check_asked(wanted, by_id=ctx.version >= _FIRST_VERSION_BY_ID)
+    topic_lookup.check_asked(wanted, by_id=ctx.version >= _FIRST_VERSION_BY_ID)
     services = ctx.services
     if request.allow_auto_topic_creation and services.config.auto_create_topics_enable:
-        missing = creatable(services.image, wanted)
+        missing = topic_lookup.creatable(services.image, wanted)
         if missing:
             return _create_first(ctx, request, wanted, missing)
     return _response(ctx, request, wanted)
@@ -102,7 +96,7 @@ def _response(
     else:
         topics = [
             _absent(each, operations) if found is None else _topic(found, operations)
-            for each, found in ((each, find_topic(image, each)) for each in wanted)
+            for each, found in ((each, topic_lookup.find_topic(image, each)) for each in wanted)
         ]
     return MetadataResponse(
         brokers=[
@@ -122,7 +116,7 @@ def _response(
 
 def _absent(wanted: TopicKey, operations: int) -> MetadataResponseTopic:
     """Whoever asked by id learns the id alone."""
-    code, name = absent(wanted), wanted.name or ""
+    code, name = topic_lookup.absent(wanted), wanted.name or ""
     by_id = code is ErrorCode.UNKNOWN_TOPIC_ID
     return MetadataResponseTopic(
         error_code=code,
@@ -145,7 +139,7 @@ def _topic(topic: TopicImage, operations: int) -> MetadataResponseTopic:
 
 def _partition(index: int, image: PartitionImage) -> MetadataResponsePartition:
     return MetadataResponsePartition(
-        error_code=code_of(image),
+        error_code=topic_lookup.code_of(image),
         partition_index=index,
         leader_id=image.leader,
         leader_epoch=image.leader_epoch,
