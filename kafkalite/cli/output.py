@@ -136,25 +136,30 @@ def _drawn(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[st
     from rich.table import Table
     from rich.text import Text
 
+    screen = console()
+    widths = [
+        max(map(cell_len, (column.heading, *(row[place] for row in cells))))
+        for place, column in enumerate(columns)
+    ]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - screen.width
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
-    least = 0
     for place, column in enumerate(columns):
-        width = max(map(cell_len, (column.heading, *(row[place] for row in cells))))
-        if place and not column.is_number:
-            width = min(width, _READABLE)
-        least += width + _GAP
+        width = widths[place]
+        if place and not column.is_number and excess > 0:
+            width = min(width, max(width - excess, _READABLE))
+            excess -= widths[place] - width
         table.add_column(
             column.heading,
             justify="right" if column.is_number else "left",
             style=column.style,
             overflow="fold",
-            min_width=width,
+            width=width,
         )
     for row in cells:
         table.add_row(*map(Text, row))
-    screen = console()
+    screen.width = _WIDE  # The columns have their widths; it is not to cut what sticks out.
     with screen.capture() as drawn:
-        screen.print(table, width=max(least, screen.width), crop=False)
+        screen.print(table)
     return drawn.get().splitlines()
 
 

@@ -61,10 +61,16 @@ def test_a_terminal_folds_no_name(capsys: Screen) -> None:
     Output().rows(columns, rows, none="nothing")
     first, second, *more = capsys.readouterr().out.splitlines()
     assert first.split() == ["NAME", "VALUE", "FROM"]
-    assert second.split()[::2] == [name, "x"]
-    folded = [second.split()[1], *(line.strip() for line in more)]
-    assert "".join(folded) == "v" * 50
-    assert len(folded[0]) >= 20
+    assert second == f"{name}   {'v' * 20}   x"
+    assert "".join(line.strip() for line in more) == "v" * 30
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_is_as_wide_as_it_is(capsys: Screen) -> None:
+    columns = (COLUMNS[0], Column("VALUE", "value"), Column("FROM", "from"))
+    rows: list[Row] = [{"name": "a", "value": "v" * 100, "from": "somebody's"}]
+    Output().rows(columns, rows, none="nothing")
+    assert max(map(len, capsys.readouterr().out.splitlines())) == 60
 
 
 @pytest.mark.usefixtures("terminal")
