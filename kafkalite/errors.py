@@ -206,11 +206,17 @@ DEFAULT_MESSAGES = {
 """Kafka's words for a code, where some answer carries them beside it."""
 
 
+MAX_MESSAGE_CHARACTERS = 8_000
+"""Of four bytes at most: a string of the older versions has no more than 32,767."""
+
+
 class KafkaError(Exception):
     """A whole request is refused with `code`. Raised by handlers and cores, mapped once, in
-    dispatch."""
+    dispatch. A message that repeats a long value is cut off, so that every answer can hold it."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
+        if len(message) > MAX_MESSAGE_CHARACTERS:
+            message = f"{message[: MAX_MESSAGE_CHARACTERS - 3]}..."
         super().__init__(message or code.name)
         self.code = code
         self.message = message

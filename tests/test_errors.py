@@ -9,6 +9,7 @@ import pytest
 
 from kafkalite.errors import (
     DEFAULT_MESSAGES,
+    MAX_MESSAGE_CHARACTERS,
     CorruptRecordError,
     ErrorCode,
     InvariantError,
@@ -47,6 +48,15 @@ def test_an_error_carries_its_code_and_message() -> None:
     )
     assert KafkaError(ErrorCode.NOT_CONTROLLER).message == ""
     assert str(KafkaError(ErrorCode.NOT_CONTROLLER)) == "NOT_CONTROLLER"
+
+
+def test_a_message_that_is_long_is_cut_off_so_that_any_answer_holds_it() -> None:
+    whole = KafkaError(ErrorCode.INVALID_CONFIG, "m" * MAX_MESSAGE_CHARACTERS)
+    assert whole.message == "m" * MAX_MESSAGE_CHARACTERS
+    message = KafkaError(ErrorCode.INVALID_CONFIG, "\U0001f600" * 50_000).message
+    assert message.endswith("\U0001f600...")
+    assert len(message) == MAX_MESSAGE_CHARACTERS
+    assert len(message.encode()) < 1 << 15
 
 
 @pytest.mark.parametrize(

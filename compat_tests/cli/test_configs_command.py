@@ -84,6 +84,15 @@ def test_what_is_not_there_is_told(kafkalite: CommandLine, topic: str) -> None:
     line = kafkalite.refusal("configs", "describe", "broker", "99")
     assert "there is no broker 99; there is 1" in line
     assert "there is no broker x" in kafkalite.refusal("configs", "set", "broker", "x", "a=1")
+    for kind, name, code in (
+        ("topic", topic, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("broker", "99", "BROKER_NOT_AVAILABLE"),
+    ):
+        ended = kafkalite.ended("configs", "delete", kind, name, "flush.ms", "--json")
+        (told,) = ended.document
+        assert (told["kind"], told["name"], told["changed"]) == (kind, name, False)
+        assert told["error"]["code"] == code
+        assert ended.errors == f"kafkalite: {name}: {told['error']['message']}\n"
 
 
 def test_bad_settings_are_told_in_kafkas_words(kafkalite: CommandLine, topic: str) -> None:

@@ -7,9 +7,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from kafka.errors import KafkaTimeoutError
 
 from compat_tests.cli.command_line import CommandLine
 from kafkalite.cli import connection
+from kafkalite.cli.connection import Connection
+from kafkalite.cli.errors import CommandError
+from kafkalite.testing import Broker
 
 COMMANDS = [
     ("topics", "list"),
@@ -74,3 +78,43 @@ def test_a_server_that_is_no_broker(
         f"kafkalite: {hangs_up} takes connections, and does not answer like a Kafka broker"
     )
     assert "--bootstrap" in line
+
+
+def test_a_broker_that_ends_while_a_client_connects() -> None:
+    """Nothing is said of TLS then: nobody listens any more."""
+
+    def wait_in_vain(**settings: object) -> None:
+        broker.stop()
+        raise KafkaTimeoutError
+
+    with Broker() as broker, pytest.raises(CommandError) as failure:
+        Connection(bootstrap=broker.bootstrap)._connect(wait_in_vain, {})
+    assert str(failure.value).startswith(f"no broker at {broker.bootstrap} (connection refused); ")
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address that is taken, and refuses."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        host, port = held.getsockname()
+        yield f"{host}:{port}"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_broker_that_sends_clients_where_nobody_listens(
+    kafkalite: CommandLine, nobody: str, words: tuple[str, ...]
+) -> None:
+    with Broker(settings={"advertised.listeners": f"PLAINTEXT://{nobody}"}) as broker:
+        line = kafkalite.refusal(*words, "-b", broker.bootstrap)
+        assert line == (
+            f"kafkalite: {broker.bootstrap} answered, but tells clients to connect to {nobody}, "
+            "which refuses; see advertised.listeners"
+        )
+
+
+def test_a_broker_that_sends_clients_where_no_host_is(kafkalite: CommandLine) -> None:
+    nowhere = f"{'b' * 64}:9092"  # Longer than a name in DNS can be: nobody is asked.
+    with Broker(settings={"advertised.listeners": f"PLAINTEXT://{nowhere}"}) as broker:
+        line = kafkalite.refusal("produce", "t", "-b", broker.bootstrap)
+    assert f"to connect to {nowhere}, which this machine cannot resolve;" in line

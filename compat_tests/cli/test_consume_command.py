@@ -62,6 +62,14 @@ def test_where_it_begins_and_what_it_shows(
     assert values(kafkalite, ten, *options) == [f"v{n}" for n in found]
 
 
+def test_an_offset_beyond_the_end_is_noted(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic)
+    kafkalite("produce", topic, typed=b"a\nb\n")
+    assert kafkalite.ended("consume", topic, "--from", "2") == (0, "", "")
+    note = f"kafkalite: nothing of {topic} is at offset 3; its end is 2\n"
+    assert kafkalite.ended("consume", topic, "--from", "3") == (0, "", note)
+
+
 def test_it_ends_after_so_many_that_are_shown(kafkalite: CommandLine, ten: str) -> None:
     assert len(kafkalite.records(ten, "-n", "3")) == 3
     assert values(kafkalite, ten, "--partition", "0", "--count", "2", "--key", "/[4-9]/") == [

@@ -157,6 +157,8 @@ def test_a_group_that_is_used_is_not_moved_or_deleted(
             f"kafkalite: {group}: the group has members (UNKNOWN_MEMBER_ID); "
             "stop its consumers first"
         )
+        shown = kafkalite.ended("groups", "reset", group, "--to", "latest", "--execute")
+        assert (shown.code, shown.output) == (1, ""), "what is not moved has no new place"
         assert "NON_EMPTY_GROUP" in kafkalite.refusal("groups", "delete", group)
     assert committed(kafkalite, group) == [2, 4]
 
@@ -164,12 +166,16 @@ def test_a_group_that_is_used_is_not_moved_or_deleted(
 def test_groups_are_deleted(kafkalite: CommandLine, group: str) -> None:
     ended = kafkalite.ended("groups", "delete", group, f"{group}-none", "--json")
     assert ended.code == 1
+    said = (
+        "there is no such group (GROUP_ID_NOT_FOUND); `kafkalite groups list` lists those there are"
+    )
+    assert ended.errors == f"kafkalite: {group}-none: {said}\n"
     assert ended.document == [
         {"group": group, "deleted": True, "error": None},
         {
             "group": f"{group}-none",
             "deleted": False,
-            "error": {"code": "GROUP_ID_NOT_FOUND", "message": None},
+            "error": {"code": "GROUP_ID_NOT_FOUND", "message": said},
         },
     ]
     until(lambda: group in {row["group"] for row in kafkalite.json("groups", "list")}, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -64,15 +65,18 @@ def test_a_member_of_a_group_leaves_it(kafkalite: CommandLine, bootstrap: str, t
 
 
 def test_ctrl_c_before_the_end_is_130(kafkalite: CommandLine, bootstrap: str, topic: str) -> None:
+    """How many records got there is told all the same."""
     kafkalite("topics", "create", topic)
-    with started(bootstrap, "produce", topic) as process:
+    with started(bootstrap, "produce", topic, "--json") as process:
         assert process.stdin is not None
         process.stdin.write("first\n")
         process.stdin.flush()
         until(lambda: [each["value"] for each in kafkalite.records(topic)], ["first"])
         process.send_signal(signal.SIGINT)
         process.wait(WITHIN_S)
-        assert process.communicate(timeout=WITHIN_S) == ("", "")
+        output, errors = process.communicate(timeout=WITHIN_S)
+    assert errors == f"kafkalite: 1 record got to {topic}\n"
+    assert json.loads(output)["records"] == 1
     assert process.returncode == 130
 
 
@@ -99,9 +103,12 @@ def test_a_shell_is_offered_topics_and_groups(
         ("consume",),
         ("consume", "t", "--group"),
         ("groups", "reset"),
+        ("configs", "describe", "topic"),
+        ("configs", "set", "group"),
     ):
         offered = kafkalite("__complete", *words, "").splitlines()
         assert topic in [line.strip("\t") for line in offered], words
+    assert "1" in kafkalite("__complete", "configs", "describe", "broker", "").split()
     nobody = kafkalite("__complete", "consume", "--bootstrap", "127.0.0.1:1", "")
     assert nobody.split() == ["begin"]
 
@@ -128,6 +135,7 @@ def test_bash_completes(
         ' _kafkalite; echo "${COMPREPLY[*]}"; }\n'
         "offered kafkalite topics ''\n"
         "offered kafkalite topics describe ''\n"
+        "complete -p kafkalite\n"
     )
     ended = subprocess.run(
         ["bash", "--norc", "-c", program],
@@ -140,6 +148,7 @@ def test_bash_completes(
         text=True,
         check=False,
     )
-    commands, topics = ended.stdout.splitlines()
+    commands, topics, how = ended.stdout.splitlines()
+    assert how == "complete -o bashdefault -o default -F _kafkalite kafkalite"
     assert commands.split() == ["list", "describe", "create", "alter", "delete"], ended.stderr
     assert topic in topics.split()

@@ -150,6 +150,17 @@ def test_a_line_that_is_no_record_ends_it_after_those_before(
     assert [each["value"] for each in kafkalite.records(topic)] == ["1", "2"]
 
 
+def test_a_machine_is_told_what_got_there_before_a_failure(
+    kafkalite: CommandLine, topic: str
+) -> None:
+    kafkalite("topics", "create", topic)
+    ended = kafkalite.ended("produce", topic, "--separator=:", "--json", typed=b"a:1\nb:2\nc\n")
+    partition = {"partition": 0, "records": 2, "first_offset": 0, "last_offset": 1}
+    assert ended.document == {"topic": topic, "records": 2, "partitions": [partition]}
+    assert ended.code == 1
+    assert "line 3" in ended.errors
+
+
 def test_what_the_broker_refuses_is_told(kafkalite: CommandLine, topic: str) -> None:
     kafkalite("topics", "create", topic, "--set", "max.message.bytes=100")
     ended = kafkalite.ended("produce", topic, typed=b"small\n" + b"x" * 200 + b"\n")

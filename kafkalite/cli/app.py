@@ -16,6 +16,7 @@ from kafkalite.cli.groups import groups
 from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
+from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
 from kafkalite.cli.shell_completion import completion
 from kafkalite.cli.topics import topics
@@ -44,6 +45,8 @@ def new_app() -> App:
 
 def run(arguments: list[str]) -> int:
     """Read the words and do what they say; the exit code."""
+    if arguments[:1] == ["run"]:
+        arguments = ["run", *with_command_marked(arguments[1:])]
     _check_encoding(arguments)
     try:
         code = new_app()(

@@ -11,10 +11,11 @@ from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.config_changes import ConfigKind, change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError
-from kafkalite.cli.log_ranges import find_topics
 from kafkalite.cli.names import ResourceName
 from kafkalite.cli.output import Column, Output, Result, Row
 from kafkalite.cli.panels import CLUSTER, OPTIONS
+from kafkalite.cli.refusals import Refusal
+from kafkalite.errors import ErrorCode
 
 if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
@@ -61,7 +62,9 @@ def describe(
         all: those of files and defaults too
     """
     with connection.admin() as admin:
-        _find(admin, kind, name)
+        absence = _absence(admin, kind, name)
+        if absence is not None:
+            raise CommandError(f"{name}: {absence}")
         (found,) = configs_of(admin, kind, [name], all_of_them=all)
     rows: list[Row] = [
         {
@@ -133,19 +136,23 @@ def _change(
     output: Output,
 ) -> None:
     with connection.admin() as admin:
-        _find(admin, kind, name)
-        refusal = change_configs(admin, kind, name, to_set=to_set, to_delete=to_delete)
+        refusal = _absence(admin, kind, name) or change_configs(
+            admin, kind, name, to_set=to_set, to_delete=to_delete
+        )
     row = {"kind": kind, "name": name, "changed": refusal is None}
     done = [f"{key}={value}" for key, value in to_set.items()] or list(to_delete)
     line = f"{'set' if to_set else 'deleted'} {', '.join(done)} for {kind} {name}"
     output.results([Result(name, row, line, refusal)])
 
 
-def _find(admin: KafkaAdminClient, kind: ConfigKind, name: str) -> None:
-    """`CommandError` when there is none: brokers then answer in different ways, or not at all."""
+def _absence(admin: KafkaAdminClient, kind: ConfigKind, name: str) -> Refusal | None:
+    """None: it is there. Brokers themselves then answer in different ways, or not at all."""
     if kind == "topic":
-        find_topics(admin, [name])
-    elif kind == "broker":
-        ids = [str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"]]
+        (topic,) = admin.describe_topics([name])
+        return Refusal(topic["error_code"]) if topic["error_code"] else None
+    if kind == "broker":
+        ids = sorted(str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"])
         if name not in ids:
-            raise CommandError(f"there is no broker {name}; there is {', '.join(sorted(ids))}")
+            known = f"there is no broker {name}; there is {', '.join(ids)}"
+            return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, known)
+    return None

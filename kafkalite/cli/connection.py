@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import re
-import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from cyclopts import Parameter
 
 from kafkalite.cli.errors import CommandError, WrongUseError
+from kafkalite.cli.reachability import CLIENT_ID, check_advertised, try_to_connect, written
 from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ _MAX_PORT = 65535
 _ADDRESS = re.compile(
     r"(\[(?P<ipv6>[^\[\]]+)\]|(?P<host>[^:\[\]]+))(:(?P<port>\d{1,5}))?", re.ASCII
 )
-_CLIENT_ID = "kafkalite-cli"
-_CONNECT_WITHIN_S = 5.0
-"""For each address."""
 _ANSWER_WITHIN_MS = 10_000
 _CLOSE_WITHIN_S = 1.0
 _ELSEWHERE = "start one with `kafkalite serve`, or name another with --bootstrap"
@@ -83,18 +80,25 @@ class Connection:
             finally:
                 consumer.close(autocommit=False)
 
+    def check(self) -> None:
+        """`CommandError` when no address takes a connection, or no longer does: kafka-python tells
+        nothing of that, it waits until its time is over."""
+        self._reachable()
+
     def _connect(self, client: Callable[..., T], settings: Mapping[str, object]) -> T:
         from kafka.errors import KafkaTimeoutError
 
-        server = self._reachable()
+        place = self._reachable()
+        check_advertised(place)
         try:
             return client(
-                bootstrap_servers=server,
-                client_id=_CLIENT_ID,
+                bootstrap_servers=written(place),
+                client_id=CLIENT_ID,
                 bootstrap_timeout_ms=_ANSWER_WITHIN_MS,
                 **settings,
             )
         except KafkaTimeoutError as error:
+            self.check()
             raise CommandError(
                 f"{self.bootstrap} takes connections, and does not answer like a Kafka broker "
                 f"without TLS and SASL; {_ELSEWHERE}"
@@ -112,14 +116,17 @@ class Connection:
 
     def words_for(self, error: BaseException) -> str:
         """An error of kafka-python in one line."""
-        from kafka.errors import BrokerResponseError, KafkaTimeoutError
+        from kafka.errors import BrokerResponseError, KafkaConnectionError, KafkaTimeoutError
 
+        if isinstance(error, BrokerResponseError) and isinstance(error.errno, int):
+            said = error.args[0] if error.args and isinstance(error.args[0], str) else None
+            return str(Refusal(error.errno, said))
         match error:
-            case BrokerResponseError(errno=int(code)):
-                said = error.args[0] if error.args and isinstance(error.args[0], str) else None
-                return str(Refusal(code, said))
             case KafkaTimeoutError():
                 return f"{self.bootstrap} did not answer in time"
+            case KafkaConnectionError():
+                why = f" ({error.args[0]})" if error.args else ""
+                return f"{self.bootstrap}: a broker of its cluster cannot be reached{why}"
             case _:
                 return f"{self.bootstrap}: {error}"
 
@@ -135,17 +142,17 @@ class Connection:
             addresses.append((read["ipv6"] or read["host"], port))
         return addresses
 
-    def _reachable(self) -> str:
+    def _reachable(self) -> tuple[str, int]:
         """The first address that takes a connection. kafka-python would go on trying all of them;
         this tells at once when there is none, and why."""
         problem: OSError | UnicodeError | None = None
-        for host, port in self._addresses():
+        for place in self._addresses():
             try:
-                socket.create_connection((host, port), _CONNECT_WITHIN_S).close()
+                try_to_connect(place)
             except (OSError, UnicodeError) as error:
                 problem = error
             else:
-                return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+                return place
         assert problem is not None
         why = getattr(problem, "strerror", None) or str(problem)
         raise CommandError(

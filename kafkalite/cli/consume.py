@@ -12,13 +12,14 @@ from cyclopts import Parameter
 
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.log_ranges import find_topics, log_ranges
+from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
 from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
-from kafkalite.cli.positions import Edge, Position, parse_position, resolve
+from kafkalite.cli.positions import AtOffset, Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
 from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
+from kafkalite.cli.watched_reader import WatchedReader
 
 
 def consume(
@@ -108,9 +109,23 @@ def _partitions(
                     raise CommandError(f"{topic} has no partition {number}, or nobody leads it")
             ranges = {each: log for each, log in ranges.items() if each.partition in numbers}
         starts = resolve(admin, position, ranges)
+    _note_an_offset_beyond_the_end(topic, position, ranges.values())
     ends = None if follow else {each: log.end_offset for each, log in ranges.items()}
     with connection.consumer(group_id=None) as consumer:
-        yield PartitionReader(consumer, starts, ends)
+        reader = PartitionReader(consumer, starts, ends)
+        yield WatchedReader(reader, consumer, connection.bootstrap)
+
+
+def _note_an_offset_beyond_the_end(
+    topic: str, position: Position, ranges: Collection[LogRange]
+) -> None:
+    """Reading then begins at the end, and whoever asked for more should know."""
+    last = max((log.end_offset for log in ranges), default=0)
+    if isinstance(position, AtOffset) and position.offset > last:
+        print(
+            f"kafkalite: nothing of {topic} is at offset {position.offset}; its end is {last}",
+            file=sys.stderr,
+        )
 
 
 @contextmanager
@@ -127,7 +142,8 @@ def _group(
     with connection.consumer(
         group_id=group, auto_offset_reset=position.value, enable_auto_commit=False
     ) as consumer:
-        yield GroupReader(consumer, topic, follow=follow)
+        reader = GroupReader(consumer, topic, follow=follow)
+        yield WatchedReader(reader, consumer, connection.bootstrap)
 
 
 def _print(reader: RecordReader, matches: Matches, show: Show, count: int | None) -> None:

@@ -77,7 +77,10 @@ def reset(
         }
         for partition, goal in sorted(goals.items())
     ]
-    output.rows(_PLAN, rows, none="")
+    if refusals and not output.json:  # What is not moved has no new place.
+        rows = [row for row in rows if row["reset"]]
+    if rows:
+        output.rows(_PLAN, rows, none="")
     if refusals:
         raise CommandError(*dict.fromkeys(f"{group}: {each}" for each in refusals.values()))
     if not output.json:

@@ -1,4 +1,4 @@
-"""Names of topics and groups as arguments: never empty, and offered by the shell on TAB.
+"""Names of topics, groups and brokers as arguments: never empty, and offered by the shell on TAB.
 
 The library that asks for what to offer hides what goes wrong: without a broker nothing is offered.
 """
@@ -25,6 +25,22 @@ def _groups(context: CompletionContext) -> list[str]:
         return sorted(group["group_id"] for group in admin.list_groups())
 
 
+def _resources(context: CompletionContext) -> list[str]:
+    """Of the kind that stands before."""
+    match context["kind"].value:
+        case "topic":
+            return _topics(context)
+        case "group":
+            return _groups(context)
+        case _:
+            return _brokers(context)
+
+
+def _brokers(context: CompletionContext) -> list[str]:
+    with _connection(context).admin() as admin:
+        return sorted(str(broker["broker_id"]) for broker in admin.describe_cluster()["brokers"])
+
+
 def _connection(context: CompletionContext) -> Connection:
     """That of the words typed so far."""
     return Connection(bootstrap=str(context["--bootstrap"].value))
@@ -40,4 +56,4 @@ TopicName = Annotated[str, Parameter(completer=_topics, validator=_is_named)]
 TopicNames = Annotated[list[str], Parameter(completer=_topics, validator=_is_named)]
 GroupName = Annotated[str, Parameter(completer=_groups, validator=_is_named)]
 GroupNames = Annotated[list[str], Parameter(completer=_groups, validator=_is_named)]
-ResourceName = Annotated[str, Parameter(validator=_is_named)]
+ResourceName = Annotated[str, Parameter(completer=_resources, validator=_is_named)]

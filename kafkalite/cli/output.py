@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDE = 1 << 16
+_GAP = 3
+_READABLE = 20
+"""What a terminal shows of a text in one line at the least, where it cannot show all of it."""
+_ALIGNED = 40
+"""A longer cell moves those behind it: else one would be padding in every row."""
 
 Row = Mapping[str, object]
 """By the name of its field in JSON."""
@@ -95,8 +100,13 @@ def console() -> Console:
     lines are as long as they are."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _WIDE
+    width = None if _is_terminal() else _WIDE
     return Console(width=width, markup=False, emoji=False, highlight=False)
+
+
+def _is_terminal() -> bool:
+    """Of standard output; None: whoever started this closed it."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_heading(name: str, about: str) -> None:
@@ -112,25 +122,63 @@ def counted(number: int, noun: str) -> str:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Row]) -> None:
-    """Aligned, without lines around anything."""
+    """Aligned, without lines around anything. On a terminal what does not fit is folded, but for
+    the first column, which names, and numbers; elsewhere nothing is."""
+    cells = [[cell(row.get(column.field)) for column in columns] for row in rows]
+    lines = _drawn(columns, cells) if _is_terminal() else _aligned(columns, cells)
+    for line in lines:
+        print(line.rstrip())
+
+
+def _drawn(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[str]:
+    """With colours, as wide as the terminal, if what is not to be folded lets it."""
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
-    for column in columns:
+    screen = console()
+    widths = [
+        max(map(cell_len, (column.heading, *(row[place] for row in cells))))
+        for place, column in enumerate(columns)
+    ]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - screen.width
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
+    for place, column in enumerate(columns):
+        width = widths[place]
+        if place and not column.is_number and excess > 0:
+            width = min(width, max(width - excess, _READABLE))
+            excess -= widths[place] - width
         table.add_column(
             column.heading,
             justify="right" if column.is_number else "left",
             style=column.style,
             overflow="fold",
+            width=width,
         )
-    for row in rows:
-        table.add_row(*(Text(cell(row.get(column.field))) for column in columns))
-    screen = console()
+    for row in cells:
+        table.add_row(*map(Text, row))
+    screen.width = _WIDE  # The columns have their widths; it is not to cut what sticks out.
     with screen.capture() as drawn:
         screen.print(table)
-    for line in drawn.get().splitlines():
-        print(line.rstrip())
+    return drawn.get().splitlines()
+
+
+def _aligned(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[str]:
+    from rich.cells import cell_len
+
+    table = [[column.heading for column in columns], *cells]
+    widths = [
+        max((cell_len(text) for text in texts if cell_len(text) <= _ALIGNED), default=0)
+        for texts in zip(*table, strict=True)
+    ]
+    lines = []
+    for row in table:
+        line = []
+        for column, text, width in zip(columns, row, widths, strict=True):
+            padding = " " * (width - cell_len(text))
+            line.append(padding + text if column.is_number else text + padding)
+        lines.append((" " * _GAP).join(line))
+    return lines
 
 
 def cell(value: object) -> str:

@@ -34,6 +34,8 @@ _ANSWER_WITHIN_MS = 10_000
 _DELIVER_WITHIN_MS = 30_000
 _END_WITHIN_S = 60.0
 """More than that, so that each record tells its own end."""
+_INTERRUPTED_WITHIN_S = 2.0
+"""So long the answers to what was sent before a Ctrl-C are waited for."""
 _LINGER_MS = 20
 """A file's lines gather for as long, so that they share batches; typed ones go at once."""
 
@@ -79,16 +81,24 @@ def produce(
         opened(file) as lines,
         connection.producer(**_settings(acks, compression, is_typed=is_typed)) as producer,
     ):
-        sender = _Sender(producer, topic, defaults, deliveries)
+        partitioning = Partitioning(_partitions(connection, producer, topic))
+        sender = _Sender(producer, topic, defaults, deliveries, partitioning)
         if is_typed:
             print("Each line is a record; Ctrl-D ends.", file=sys.stderr)
-        problem = _send_all(sender, lines, parse)
-        deliveries.wait(_END_WITHIN_S)
+        try:
+            problem = _send_all(sender, lines, parse)
+            deliveries.wait(_END_WITHIN_S)
+        except KeyboardInterrupt:
+            deliveries.wait(_INTERRUPTED_WITHIN_S)
+            _tell_partial(topic, deliveries, output)
+            print(f"kafkalite: {_got_there(topic, deliveries)}", file=sys.stderr)
+            raise
         if deliveries.failure is not None:
             line, failure = deliveries.failure
             problem = f"line {line}: {connection.words_for(failure)}"
     if problem is not None:
-        raise CommandError(problem, f"{counted(deliveries.records, 'record')} got to {topic}")
+        _tell_partial(topic, deliveries, output)
+        raise CommandError(problem, _got_there(topic, deliveries))
     _tell(topic, deliveries, output)
 
 
@@ -143,14 +153,19 @@ class _Sender:
     """Sends records to one topic."""
 
     def __init__(
-        self, producer: KafkaProducer, topic: str, defaults: NewRecord, deliveries: Deliveries
+        self,
+        producer: KafkaProducer,
+        topic: str,
+        defaults: NewRecord,
+        deliveries: Deliveries,
+        partitioning: Partitioning,
     ) -> None:
         """`defaults` are for what a record does not have; its headers come in addition."""
         self._producer = producer
         self._topic = topic
         self._defaults = defaults
         self.deliveries = deliveries
-        self._partitioning = Partitioning(_partitions(producer, topic))
+        self._partitioning = partitioning
 
     def send(self, line: int, record: NewRecord) -> None:
         """`CommandError` when it cannot be sent at all."""
@@ -173,7 +188,7 @@ class _Sender:
         self.deliveries.follow(line, future)
 
 
-def _partitions(producer: KafkaProducer, topic: str) -> Collection[int]:
+def _partitions(connection: Connection, producer: KafkaProducer, topic: str) -> Collection[int]:
     """Of a topic which the broker may have to create first."""
     from kafka.errors import KafkaTimeoutError
 
@@ -182,11 +197,22 @@ def _partitions(producer: KafkaProducer, topic: str) -> Collection[int]:
     except ValueError as error:
         raise WrongUseError(str(error)) from error
     except KafkaTimeoutError as error:
+        connection.check()
         raise CommandError(
             f"there is no topic {topic}, and the broker does not create it by itself; "
             f"`kafkalite topics create {topic}` does"
         ) from error
     return partitions
+
+
+def _got_there(topic: str, deliveries: Deliveries) -> str:
+    return f"{counted(deliveries.records, 'record')} got to {topic}"
+
+
+def _tell_partial(topic: str, deliveries: Deliveries, output: Output) -> None:
+    """What a machine is told all the same when not all records got there."""
+    if output.json:
+        _tell(topic, deliveries, output)
 
 
 def _tell(topic: str, deliveries: Deliveries, output: Output) -> None:

@@ -43,8 +43,8 @@ class Refusal:
         return f"error {self.code}" if known is None else known.name
 
     def document(self) -> dict[str, object]:
-        """In JSON."""
-        return {"code": self.name, "message": self.message or None}
+        """In JSON; `message` is what people read too."""
+        return {"code": self.name, "message": str(self)}
 
     def __str__(self) -> str:
         said = " ".join((self.message or "").split()).removesuffix(".")

@@ -9,6 +9,7 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Mapping
 from contextlib import suppress
+from inspect import signature
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -29,7 +30,7 @@ _SIGNALLED = 128
 
 
 def run(
-    *command: Annotated[str, Parameter(allow_leading_hyphen=True, metavar="CMD...")],
+    *command: Annotated[str, Parameter(metavar="CMD...")],
     topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
     partitions: int | None = None,
     set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
@@ -43,7 +44,7 @@ def run(
     ended it.
 
     Args:
-        command: what to run, after --
+        command: what to run, and all that comes after it; -- may stand before
         topic: a topic to have; may be repeated
         partitions: of each topic for which nobody says it [default: 1]
         set: a broker setting by Kafka's name; may be repeated
@@ -66,6 +67,29 @@ def run(
         raise WrongUseError(str(error)) from error
     except BrokerError as error:
         raise CommandError(str(error)) from error
+
+
+def with_command_marked(words: list[str]) -> list[str]:
+    """The words after `run`, with `--` before the command: from there on all words are its own,
+    `-h` and `--version` too."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word == "--":
+            return words
+        if not word.startswith("-") or word == "-":
+            return [*words[:place], "--", *words[place:]]
+        place += 2 if word in _options() else 1
+    return words
+
+
+def _options() -> set[str]:
+    """Of `run` itself: each has a value."""
+    return {
+        f"--{each.name}"
+        for each in signature(run).parameters.values()
+        if each.kind is each.KEYWORD_ONLY
+    }
 
 
 async def _ended(command: tuple[str, ...], variables: Mapping[str, str]) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LISTENERS = "listeners"
 _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
-"""Without one of these the environment sets nothing: CLUSTER_ID alone need not be Kafka's."""
+"""Without one of these the environment sets nothing."""
 
 
 class Settings(NamedTuple):
@@ -42,15 +42,18 @@ def gather(
 
     `files` are paths of `--config`, `assignments` texts of `--set` (`KEY=VALUE`). With a `port`
     the broker listens there on this machine's own addresses, whatever files and environment say of
-    listeners. `WrongUseError` for a file that cannot be read, and for a value that its key does
-    not take. `resolves` tells whether this machine knows a host; None: ask it.
+    listeners. CLUSTER_ID counts beside a variable that is a broker's beyond doubt. `WrongUseError`
+    for a file that cannot be read, and for a value that its key does not take. `resolves` tells
+    whether this machine knows a host; None: ask it.
     """
     given: dict[str, Given] = {}
     for path in files:
         given.update(_read_file(path))
-    if files or any(name.startswith(_VARIABLES_BEGIN) for name in environment):
-        _add_environment(given, environment)
-    notes = [] if port is None else _set_port(given, port)
+    notes = []
+    if any(name.startswith(_VARIABLES_BEGIN) for name in environment):
+        notes += _add_environment(given, environment)
+    if port is not None:
+        notes += _set_port(given, port)
     for text in assignments:
         _assign(given, text, port=port)
     if given:
@@ -78,15 +81,19 @@ def _read_file(path: str) -> dict[str, Given]:
     return {name: Given(value, path) for name, value in properties.items()}
 
 
-def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> None:
+def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:
+    """What there is to tell of it."""
     from kafkalite.config.environment import read_environment
+    from kafkalite.config.review import is_of_a_broker, without_those_of_clients
 
-    settings, listeners, cluster_id = read_environment(environment)
+    found, listeners, cluster_id = read_environment(environment)
+    settings, notes = without_those_of_clients(found)
     given.update(settings)
     if listeners is not None:
         given.setdefault(_LISTENERS, listeners)
-    if cluster_id is not None and given:
+    if cluster_id is not None and (listeners is not None or is_of_a_broker(settings)):
         given["kafkalite.cluster.id"] = cluster_id
+    return notes
 
 
 def _set_port(given: dict[str, Given], port: int) -> list[str]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+_IN_BASH = "complete -F _kafkalite kafkalite"
+_WITH_FILES_IN_BASH = "complete -o bashdefault -o default -F _kafkalite kafkalite"
+"""Where nothing else is offered, such as for the file of `produce`, names of files are."""
+
 Shell = Literal["bash", "zsh", "fish", "powershell"]
 
 
@@ -17,4 +21,7 @@ def completion(shell: Shell, /) -> None:
     """
     from kafkalite.cli.app import new_app
 
-    print(new_app().generate_completion(shell=shell))
+    script = new_app().generate_completion(shell=shell)
+    if shell == "bash":
+        script = script.replace(_IN_BASH, _WITH_FILES_IN_BASH)
+    print(script)

@@ -11,6 +11,9 @@ from kafkalite.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+"""A write that fails does not name its file."""
+_OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 @contextmanager
@@ -40,13 +43,16 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
                 f"{_ports(config)} in use; stop what listens there, or choose another with "
                 "--port (0 takes a free one)"
             ) from error
-        if error.filename is None:  # Of a socket; those of files name them.
+        if error.errno in _OF_THE_PROCESS:
             raise CommandError(
-                f"{error.strerror or error}; choose another address with --port or "
-                "--set listeners=..."
+                f"{error.strerror}: give this process more (`ulimit -a` tells what it may have)"
             ) from error
-        raise CommandError(
-            f"cannot use {data} ({error.strerror}); choose another folder with --data"
+        if error.filename is not None or error.errno in _OF_DISKS:
+            raise CommandError(
+                f"cannot use {data} ({error.strerror}); choose another folder with --data"
+            ) from error
+        raise CommandError(  # Of a socket.
+            f"{error.strerror or error}; choose another address with --port or --set listeners=..."
         ) from error
 
 

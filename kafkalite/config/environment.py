@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _PREFIX = "KAFKA_"
-_BITNAMI_PREFIX = "KAFKA_CFG_"
+BITNAMI_PREFIX = "KAFKA_CFG_"
+"""Of nothing but a broker's settings."""
 _CLUSTER_ID = ("CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")
 """The strongest first."""
 _RUNS = {1: ".", 2: "_", 3: "-"}
@@ -106,7 +107,7 @@ def read_environment(environment: Mapping[str, str]) -> FromEnvironment:
 
 def _weaker_first(variable: str) -> tuple[bool, bool, str]:
     return (
-        not variable.startswith(_BITNAMI_PREFIX),
+        not variable.startswith(BITNAMI_PREFIX),
         variable in _OTHER_NAMES,
         variable,
     )
@@ -118,7 +119,7 @@ def _key(variable: str) -> str | None:
         return None
     if variable in _OTHER_NAMES:
         return _OTHER_NAMES[variable]
-    prefix = _BITNAMI_PREFIX if variable.startswith(_BITNAMI_PREFIX) else _PREFIX
+    prefix = BITNAMI_PREFIX if variable.startswith(BITNAMI_PREFIX) else _PREFIX
     if prefix == _PREFIX and (
         variable in _NOT_SETTINGS.split()
         or variable.startswith(_NOT_SETTINGS_BEGIN)

@@ -54,6 +54,12 @@ _OF_PARTS_BEGIN = (
     "rlmm.config.",
     "rsm.config.",
 )
+_OF_CLIENTS_TOO = """
+compression.gzip.level compression.lz4.level compression.type compression.zstd.level
+connections.max.idle.ms fetch.max.bytes message.max.bytes metric.reporters request.timeout.ms
+security.providers socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
+"""
+_OF_CLIENTS_TOO_BEGIN = ("metrics.", "sasl.", "ssl.")
 
 
 class Kind(Enum):
@@ -79,6 +85,11 @@ def kind_of(name: str) -> Kind:
     if name in _OF_PARTS or name.startswith(_OF_PARTS_BEGIN):
         return Kind.OF_A_PART
     return Kind.UNKNOWN if key_of(name) is None else Kind.WITHOUT_EFFECT
+
+
+def is_of_clients_too(name: str) -> bool:
+    """Whether a Java client, or librdkafka, has a setting of that name besides."""
+    return name in _OF_CLIENTS_TOO.split() or name.startswith(_OF_CLIENTS_TOO_BEGIN)
 
 
 def key_of(name: str) -> ConfigKey | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from kafkalite.config.environment import Given
+from kafkalite.config.environment import BITNAMI_PREFIX, Given
 from kafkalite.config.keys import ConfigKey
-from kafkalite.config.known import Kind, key_of, kind_of, nearest
+from kafkalite.config.known import Kind, is_of_clients_too, key_of, kind_of, nearest
 from kafkalite.config.relations import check_relations, names_with_relations
 from kafkalite.errors import ErrorCode, KafkaError
 
@@ -49,6 +49,39 @@ def review(given: Mapping[str, Given]) -> list[str]:
         *_of_zookeeper(settings, kinds),
         *_without_effect(kinds),
     ]
+
+
+def without_those_of_clients(
+    environment: Mapping[str, Given],
+) -> tuple[dict[str, Given], list[str]]:
+    """What a broker takes of `environment`, and a warning for each variable that is left out: its
+    name is a setting of clients too, and a broker does not take its value. So the shell of
+    somebody who works on a client starts a broker. Under a `KAFKA_CFG_` name nothing is left out:
+    that is a broker's alone.
+    """
+    taken = dict(environment)
+    warnings = []
+    for name, given in environment.items():
+        if not is_of_clients_too(name) or given.origin.startswith(BITNAMI_PREFIX):
+            continue
+        key = key_of(name)
+        try:
+            if key is not None:
+                _check(key, given)
+        except KafkaError as error:
+            del taken[name]
+            warnings.append(
+                f"warning: {given.origin} is taken for a client's and left out; "
+                f"as a broker's setting, {error.message}"
+            )
+    return taken, warnings
+
+
+def is_of_a_broker(environment: Mapping[str, Given]) -> bool:
+    """Whether one of them is a broker's setting, and not a client's too."""
+    return any(
+        kind_of(name) is not Kind.UNKNOWN and not is_of_clients_too(name) for name in environment
+    )
 
 
 def _check(key: ConfigKey, given: Given) -> None:

@@ -22,17 +22,18 @@ from typing import NoReturn
 
 from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.listeners import parse_ip_limits
+from kafkalite.config.relations import check_relations
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.config_edits import changes, config_records, edited_list
 from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.types import BrokerId
 
 MIN_IN_SYNC = "min.insync.replicas"
 """Kafka keeps it in the metadata for all brokers, where eligible leader replicas need it."""
-_IP_LIMITS = "max.connections.per.ip.overrides"
+_IP_LIMITS = ("max.connections.per.ip", "max.connections.per.ip.overrides")
 _OUR_PREFIX = "kafkalite."
 _OF_A_LISTENER = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
 """Kafka takes these with the name of a listener before them alone."""
@@ -50,10 +51,16 @@ _NOT_WHILE_IT_RUNS = (*_OF_ONE_BROKER, "config.providers", "listener.name.", "me
 
 
 def alter_broker(
-    image: MetadataImage, wanted: ResourceEdits, *, asked: BrokerId, replaces_all: bool
+    image: MetadataImage,
+    wanted: ResourceEdits,
+    *,
+    asked: BrokerId,
+    own_settings: Mapping[str, str],
+    replaces_all: bool,
 ) -> list[Change]:
     """Records of what changes; `KafkaError` for what Kafka refuses, and for what cannot be altered
-    here. `asked`: the broker that the client asked, the one whose settings it may alter."""
+    here. `asked`: the broker that the client asked, the one whose settings it may alter;
+    `own_settings`: those of its file."""
     from kafkalite.config.described_keys import broker_keys  # Few ask: not at a start.
 
     name, keys = wanted.resource.name, broker_keys()
@@ -77,6 +84,13 @@ def alter_broker(
         "kafkalite does not alter these configs while it runs",
         (key for key in changed if key.startswith(_NOT_WHILE_IT_RUNS)),
     )
+    if changed:
+        altered = {**image.configs, wanted.resource: after}
+        of_all, of_this = (
+            altered.get(ConfigResource(ConfigResourceType.BROKER, name), {})
+            for name in ("", str(asked))
+        )
+        _check_together({**own_settings, **of_all, **of_this}, keys)
     return config_records(wanted.resource, changed)
 
 
@@ -93,7 +107,10 @@ def _check(settings: Mapping[str, str], keys: Mapping[str, ConfigKey], broker: s
     )
     for key, text in settings.items():
         if key in keys:
-            _check_value(keys[key], text)
+            try:
+                keys[key].parse(text)
+            except KafkaError as error:
+                _refuse(error.message)
         elif key.startswith(_OUR_PREFIX):
             _refuse(f"Unknown broker config name: {key}")
     if not broker:
@@ -103,13 +120,23 @@ def _check(settings: Mapping[str, str], keys: Mapping[str, ConfigKey], broker: s
         )
 
 
-def _check_value(key: ConfigKey, text: str) -> None:
+def _check_together(settings: Mapping[str, str], keys: Mapping[str, ConfigKey]) -> None:
+    """All that the broker would act by. A value that its key does not take, which another release
+    may have let into the metadata, is not followed, and so contradicts nothing."""
+    followed = {name: text for name, text in settings.items() if _is_taken(keys.get(name), text)}
+    limits = {name: followed[name] for name in _IP_LIMITS if name in followed}
     try:
-        key.parse(text)
-        if key.name == _IP_LIMITS:
-            parse_ip_limits(BrokerConfig(max_connections_per_ip_overrides=text))
+        check_relations(followed)
+        parse_ip_limits(BrokerConfig.of(limits))
     except KafkaError as error:
         _refuse(error.message)
+
+
+def _is_taken(key: ConfigKey | None, text: str) -> bool:
+    try:
+        return key is None or key.parse(text) is not None
+    except KafkaError:
+        return False
 
 
 def _edited(edit: ConfigEdit, before: str | None, key: ConfigKey | None) -> str | None:

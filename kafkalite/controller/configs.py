@@ -70,7 +70,11 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
             _check_edits(each.edits)
             if each.resource.type != ConfigResourceType.TOPIC:
                 records += alter_other(
-                    image, each, asked=event.asked, replaces_all=event.replaces_all
+                    image,
+                    each,
+                    asked=event.asked,
+                    own_settings=event.own_settings,
+                    replaces_all=event.replaces_all,
                 )
         except KafkaError as error:
             refused[each] = ResourceAltered(each.resource, error.code, error.message or None)

@@ -6,7 +6,7 @@ whoever makes the event, so that the same event gives the same decision.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -114,6 +114,8 @@ class AlterConfigs(NamedTuple):
     resources: tuple[ResourceEdits, ...]
     asked: BrokerId
     """The broker that took the request: it may be asked about itself alone."""
+    own_settings: Mapping[str, str]
+    """Those of that broker's file."""
     replaces_all: bool = False
     """What a resource has and the edits do not name goes (the older AlterConfigs)."""
     validate_only: bool = False

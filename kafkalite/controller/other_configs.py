@@ -11,6 +11,7 @@ real broker.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from kafkalite.controller.broker_configs import alter_broker, node_id
@@ -24,13 +25,20 @@ _LIST_OPERATIONS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
 
 
 def alter_other(
-    image: MetadataImage, wanted: ResourceEdits, *, asked: BrokerId, replaces_all: bool
+    image: MetadataImage,
+    wanted: ResourceEdits,
+    *,
+    asked: BrokerId,
+    own_settings: Mapping[str, str],
+    replaces_all: bool,
 ) -> list[Change]:
     """Records of what changes; `KafkaError` for what Kafka refuses, and for what does nothing
-    here."""
+    here. `asked` and `own_settings` as in `alter_broker`."""
     match wanted.resource.type:
         case ConfigResourceType.BROKER:
-            return alter_broker(image, wanted, asked=asked, replaces_all=replaces_all)
+            return alter_broker(
+                image, wanted, asked=asked, own_settings=own_settings, replaces_all=replaces_all
+            )
         case ConfigResourceType.BROKER_LOGGER if not replaces_all:
             _alter_loggers(wanted, asked)
         case ConfigResourceType.CLIENT_METRICS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
 from kafkalite.metadata.topic_names import is_legal
 from kafkalite.types import NO_LEADER, ZERO_UUID, Uuid
@@ -28,6 +28,16 @@ def find_topic(image: MetadataImage, wanted: TopicKey) -> TopicImage | None:
     if wanted.topic_id != ZERO_UUID:
         return image.topics_by_id.get(wanted.topic_id)
     return image.topics.get(wanted.name or "")
+
+
+def check_asked(wanted: Iterable[TopicKey], *, by_id: bool) -> None:
+    """`by_id`: whether the request may ask so. `KafkaError` for what it cannot ask."""
+    for each in wanted:
+        has_id = each.topic_id != ZERO_UUID
+        if not by_id and (has_id or each.name is None):
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        if each.name is None and not has_id:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def absent(wanted: TopicKey) -> ErrorCode:

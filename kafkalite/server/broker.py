@@ -18,7 +18,7 @@ from typing import Self
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
-from kafkalite.errors import InvariantError, KafkaError
+from kafkalite.errors import InvariantError
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -260,14 +260,12 @@ class Broker:
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""
-        try:
-            config = effective_broker_config(image, self._config)
-            self._listeners.limit(config)
-        except KafkaError as error:
-            _log.warning("settings of brokers in the metadata are not followed: %s", error.message)
-        else:
-            self._replicas.configure(config)
-            self._storage.directory.expire_producers_after(config.producer_id_expiration_ms)
+        config, left_out = effective_broker_config(image, self._config)
+        for message in left_out:
+            _log.warning("a setting of brokers in the metadata is not followed: %s", message)
+        self._listeners.limit(config)
+        self._replicas.configure(config)
+        self._storage.directory.expire_producers_after(config.producer_id_expiration_ms)
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""

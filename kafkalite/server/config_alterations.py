@@ -43,6 +43,7 @@ def alter(
         token=None,
         resources=tuple(resources),
         asked=services.broker_id,
+        own_settings=services.config.settings,
         replaces_all=replaces_all,
         validate_only=validate_only,
     )

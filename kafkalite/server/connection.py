@@ -11,7 +11,7 @@ a group's last member can leave while its join waits, and a produce wakes the fe
 
 Why it may hold back the requests that it has received (`_held`):
 
-    TURN      16 requests were handled in this turn of the loop; the next turn goes on
+    TURN      16 requests were handled in this turn of the loop, or 5 ms went by; the next goes on
     AHEAD     16 requests, or 1 MiB of them, wait behind an answer that is not made yet
     OUTPUT    the peer does not take the answers
     ROOM      other connections use up the room for partial frames
@@ -28,6 +28,7 @@ from typing import Generic, TypeVar
 
 from kafkalite.errors import InvariantError, ProtocolError
 from kafkalite.log.files import Part, release_parts
+from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Address, Link
 from kafkalite.server.receive_buffer import (
     STALL_BYTES,
@@ -41,6 +42,7 @@ logger = logging.getLogger(__name__)
 S = TypeVar("S")
 
 REQUESTS_A_TURN = 16
+TURN_MS = 5
 REQUESTS_AHEAD = 16
 BYTES_AHEAD = 1 << 20
 
@@ -100,9 +102,9 @@ class ClientConnection(Generic[S]):
     client."""
 
     __slots__ = (
-        "_ahead_bytes", "_buffer", "_call_soon", "_checks_views", "_handle", "_held", "_in_turn",
-        "_link", "_on_closed", "_out", "_pool", "_seen_progress", "_slots", "_was_active",
-        "session",
+        "_ahead_bytes", "_buffer", "_call_soon", "_checks_views", "_clock", "_handle", "_held",
+        "_in_turn", "_link", "_on_closed", "_out", "_pool", "_seen_progress", "_slots",
+        "_was_active", "session",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +113,7 @@ class ClientConnection(Generic[S]):
         handle: Handle[S],
         *,
         pool: BufferPool,
+        clock: Clock,
         call_soon: Callable[[Callable[[], None]], object],
         max_request_bytes: int,
         on_closed: Callable[[ClientConnection[S]], None],
@@ -121,6 +124,7 @@ class ClientConnection(Generic[S]):
         self.session = session
         self._handle = handle
         self._pool = pool
+        self._clock = clock
         self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
         self._call_soon = call_soon
         self._on_closed = on_closed
@@ -233,7 +237,8 @@ class ClientConnection(Generic[S]):
         buffer = self._buffer
         self._in_turn = True
         try:
-            for _ in range(REQUESTS_A_TURN):
+            turn_ends_ms = self._clock.now_ms() + TURN_MS
+            for handled in range(1, REQUESTS_A_TURN + 1):
                 frame = buffer.next_frame()
                 if frame is None:
                     if not buffer.make_room():
@@ -254,9 +259,10 @@ class ClientConnection(Generic[S]):
                     self._park(answer, size)
                 if self._held:
                     break
-            else:
-                self._hold(_TURN)
-                self._call_soon(self._next_turn)
+                if handled == REQUESTS_A_TURN or self._clock.now_ms() >= turn_ends_ms:
+                    self._hold(_TURN)
+                    self._call_soon(self._next_turn)
+                    break
         except ProtocolError as error:
             logger.warning("%s: closing the connection: %s", self.peer, error)
             self._in_turn = False

@@ -4,8 +4,10 @@
     active     events are decided; their records are appended to the partition as one batch
     closed     another broker leads, or the topic is gone: who waits is told NOT_COORDINATOR
 
-An append that fails throws the core away, for what it would have become is lost, and loads a new
-one from the log. So does a log that cannot be read, after a pause.
+A batch that the log does not take, for its size or form, refuses the event that it is of, and the
+other groups do not notice. An append that fails otherwise throws the core away, for what it would
+have become is lost, and loads a new one from the log. So does a log that cannot be read, after a
+pause.
 
 Source: Kafka's `CoordinatorRuntime` and `CoordinatorPartitionWriter`.
 """
@@ -30,7 +32,7 @@ from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import build_batch
 from kafkalite.server.coordinator_replay import BATCH_BYTES, SLICE_BYTES, Replay
-from kafkalite.server.core_driver import CoreDriver, OnReply
+from kafkalite.server.core_driver import BatchRefused, CoreDriver, OnReply
 from kafkalite.server.partition import Partition
 from kafkalite.types import Offset
 
@@ -61,6 +63,18 @@ _TOLD_AS = {
 `handleOperationException`)."""
 
 
+_ENDS_THE_CORE = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Of the partition, not of the batch."""
+
+
 class CoordinatorSettings(NamedTuple):
     """What every coordinator of a broker is made with."""
 
@@ -84,10 +98,14 @@ class _PartitionJournal:
     ) -> None:
         """See `Journal`. Done before it returns."""
         now = self._clock.now_ms()
-        encoded = [encode_record(record) for record in records]
+        try:
+            encoded = [encode_record(record) for record in records]
+        except (KafkaError, ValueError) as error:  # A name that is too long for the record.
+            on_appended(BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
+            return
         size = sum(len(each.key) + len(each.value or b"") for each in encoded)
         if size > BATCH_BYTES:
-            on_appended(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes"))
+            on_appended(BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes"))
             return
         batch = build_batch(
             [log_record.Record(each.key, each.value, timestamp=now) for each in encoded],
@@ -99,7 +117,8 @@ class _PartitionJournal:
                 memoryview(batch), ACKS_LEADER, now, AppendOrigin.COORDINATOR
             )
         except KafkaError as error:
-            on_appended(KafkaError(_TOLD_AS.get(error.code, error.code), error.message))
+            kind = KafkaError if error.code in _ENDS_THE_CORE else BatchRefused
+            on_appended(kind(_TOLD_AS.get(error.code, error.code), error.message))
         except OSError as error:
             on_appended(KafkaError(ErrorCode.NOT_COORDINATOR, str(error)))
         else:
@@ -185,6 +204,7 @@ class CoordinatorDriver:
             on_failed=self._failed,
             overload=ErrorCode.COORDINATOR_NOT_AVAILABLE,
             bystanders=ErrorCode.NOT_COORDINATOR,
+            settle=core.refused,
         )
         self._driver = driver
         partition.on_committed = driver.committed

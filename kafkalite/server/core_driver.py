@@ -9,8 +9,10 @@ Events that come while an append is under way wait in a queue, so that a core al
 that it decided before. What makes very many records at once is decided, appended and applied in
 turns of the loop of their own, so that others have theirs in between.
 
-An append that fails ends the driver: what the core would have become is lost, everyone who waits is
-refused, and its owner starts again from the log. See docs/decisions/0003-driver-of-cores.md.
+A batch that is refused for itself refuses its event, and the core settles what ran ahead of it. An
+append that fails otherwise ends the driver: what the core would have become is lost, everyone who
+waits is refused, and its owner starts again from the log. See
+docs/decisions/0003-driver-of-cores.md.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from kafkalite.core import CancelTimer, Core, Outcome, Send, SetTimer
+from kafkalite.core import CancelTimer, Core, Outcome, Reply, Send, SetTimer
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.types import Offset
+from kafkalite.types import Offset, TimestampMs
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +53,14 @@ E = TypeVar("E", bound=DrivenEvent)
 
 OnReply = Callable[[object], None]
 """Called once, with the body of the reply or the `KafkaError` that refused the event."""
+
+Settle = Callable[[tuple[R, ...], KafkaError, TimestampMs], Outcome[E, R]]
+"""What a core does about soft state that ran ahead of records which were refused. It writes no
+records, and answers those who wait and had no reply in the outcome."""
+
+
+class BatchRefused(KafkaError):
+    """This batch is not taken, for what it is: others will be."""
 
 
 class Journal(Protocol[R_contra]):
@@ -88,11 +98,13 @@ class CoreDriver(Generic[E, R]):
         on_failed: Callable[[KafkaError], None],
         overload: ErrorCode,
         bystanders: ErrorCode | None = None,
+        settle: Settle[R, E] | None = None,
     ) -> None:
         """`applied` is the end of what the core was loaded from. `on_failed` is called once, when
         an append failed, after which the driver is closed. `overload`, a retriable one, refuses
         events beyond `MAX_QUEUED`. `bystanders`: what those are told who wait for something else
-        than the append that failed; None: the same."""
+        than the append that failed; None: the same. `settle` is for journals that have
+        `BatchRefused`."""
         self._core = core
         self._journal = journal
         self._clock = clock
@@ -102,6 +114,7 @@ class CoreDriver(Generic[E, R]):
         self._on_failed = on_failed
         self._overload = overload
         self._bystanders = bystanders
+        self._settle = settle
         self._queue: deque[E] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
@@ -203,7 +216,10 @@ class CoreDriver(Generic[E, R]):
         if self._closed is not None:
             return
         assert outcome is not None, "an append that was not asked for"
-        if isinstance(result, KafkaError):
+        if isinstance(result, BatchRefused):
+            self._appending = None
+            self._refused(outcome, result)
+        elif isinstance(result, KafkaError):
             self._appending = None
             self._fail(outcome, result)
         else:
@@ -215,6 +231,20 @@ class CoreDriver(Generic[E, R]):
             self._core.apply(record)
         self._applied = result
         self._carry_out(outcome)
+        self._run()
+
+    def _refused(self, outcome: Outcome[E, R], error: BatchRefused) -> None:
+        """Recorded state is as before; timers are of what was decided, and of what comes of it."""
+        assert self._settle is not None, "a journal that refuses batches"
+        settled = self._settle(outcome.records, error, self._clock.now_ms())
+        assert not settled.records, settled
+        self._carry_out(
+            Outcome(
+                replies=tuple(Reply(reply.token, error) for reply in outcome.replies),
+                timers=outcome.timers,
+            )
+        )
+        self._carry_out(settled)
         self._run()
 
     def _fail(self, outcome: Outcome[E, R], error: KafkaError) -> None:

@@ -8,7 +8,7 @@ answered no more; as a member of its group it stays until its session ends.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from kafkalite.protocol.schema import Response
 from kafkalite.server.group_coordinators import GroupRequest
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
+from kafkalite.server.turns import Turns
 from kafkalite.types import TimestampMs
 
 B = TypeVar("B")
@@ -26,6 +27,8 @@ R = TypeVar("R", bound=Response)
 
 FOREVER_MS: Final = 1 << 40
 """The deadline of what waits for its group: the group's own timers end it long before."""
+_COST = 50
+"""Of a question, and of its part in the answer, as `Turns` counts."""
 _LATE = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 """What is not committed within `offsets.commit.timeout.ms`; it may still come to be."""
 
@@ -66,7 +69,8 @@ def ask_groups(
     timeout_ms: int | None = None,
 ) -> R | Parked:
     """The answer that `answer` makes of all replies, in the order of the questions. What is not
-    there in `timeout_ms`, by default `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE."""
+    there in `timeout_ms`, by default `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE.
+    Many questions are asked in several turns of the loop."""
     replies: list[B | KafkaError] = [_LATE] * len(questions)
     missing = len(questions)
     parked: Parked | None = None
@@ -79,12 +83,18 @@ def ask_groups(
         if not missing and parked is not None:
             parked.complete(lambda: answer(replies))
 
-    groups = ctx.services.groups
-    for at, question in enumerate(questions):
-        groups.ask(question.group_id, question.event, partial(on_reply, at))
+    def ask_each() -> Iterator[int]:
+        for at, question in enumerate(questions):
+            ctx.services.groups.ask(question.group_id, question.event, partial(on_reply, at))
+            yield _COST
+
+    turns = Turns(ctx.services.clock, ask_each())
+    all_asked = turns.take()
     if not missing:
         return answer(replies)
     parked = Parked(ctx.services.clock, _deadline(ctx, timeout_ms), lambda: answer(replies))
+    if not all_asked:
+        turns.go_on(parked, None)
     return parked
 
 

@@ -157,6 +157,7 @@ class ServerListener(Generic[S]):
             self._new_session(),
             self._handle,
             pool=self._pool,
+            clock=self._clock,
             call_soon=asyncio.get_running_loop().call_soon,
             max_request_bytes=limits.max_request_bytes,
             on_closed=self._closed,

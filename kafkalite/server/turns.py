@@ -3,10 +3,15 @@ theirs in between."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from kafkalite.ports.clock import Clock
+from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import MakeAnswer, Parked
+from kafkalite.types import TimestampMs
+
+R = TypeVar("R", bound=Response)
 
 TURN_COST = 10_000
 """In microseconds or so."""
@@ -31,16 +36,34 @@ class Turns:
                 return False
         return True
 
-    def go_on(self, parked: Parked, make: MakeAnswer) -> None:
-        """Do the rest in later turns, and complete `parked` then. Whoever does not wait any more
-        has nothing done for them."""
+    def go_on(self, parked: Parked, make: MakeAnswer | None) -> None:
+        """Do the rest in later turns, and complete `parked` then; None: that is another's. Whoever
+        does not wait any more has nothing done for them."""
 
         def turn() -> None:
             if parked.done:
                 return
-            if self.take():
-                parked.complete(make)
-            else:
+            if not self.take():
                 self.go_on(parked, make)
+            elif make is not None:
+                parked.complete(make)
 
         self._clock.call_at(self._clock.now_ms(), turn)
+
+
+def answer_in_turns(
+    clock: Clock,
+    pieces: Iterator[int],
+    response: Callable[[], R],
+    *,
+    within_ms: int,
+    too_late: Callable[[], R],
+) -> R | Parked:
+    """What `response` makes when all `pieces` are done: at once where they are few. They are as
+    `Turns` has them."""
+    turns = Turns(clock, pieces)
+    if turns.take():
+        return response()
+    parked = Parked(clock, TimestampMs(clock.now_ms() + within_ms), too_late)
+    turns.go_on(parked, response)
+    return parked

@@ -21,6 +21,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.testing.broker_options import (
     Setting,
+    checked_data,
     checked_settings,
     checked_topic_configs,
     checked_topics,
@@ -63,11 +64,12 @@ class Broker:
 
         Defaults are those of `kafkalite serve`, but `kafkalite.record.validation` is `full`:
         produced records are checked as Kafka does. `ValueError`, in one line, for a setting that no
-        broker takes."""
-        self._topics = checked_topics(topics or {})
-        self._settings = checked_settings(settings or {})
-        self._location = "in memory" if data is None else os.path.abspath(data)
-        self._files: Files = MemoryFiles() if data is None else OsFiles(self._location)
+        broker takes, and for an argument of another kind."""
+        self._topics = checked_topics({} if topics is None else topics)
+        self._settings = checked_settings({} if settings is None else settings)
+        folder = checked_data(data)
+        self._location = folder or "in memory"
+        self._files: Files = MemoryFiles() if folder is None else OsFiles(folder)
         self._config = make_config(self._settings, port=port, location=self._location)
         self._life: Life | None = None
         self._bootstrap: str | None = None
@@ -103,7 +105,8 @@ class Broker:
 
     def stop(self) -> None:
         """Return when all is closed: port, connections, files, thread. May be called again, and
-        without a start. `BrokerError` when the broker had stopped by itself."""
+        without a start. `BrokerError` when the broker had stopped by itself, or could not write
+        what it keeps: its folder was removed, or the disk is full."""
         if not self._is_foreign:
             with self._lock:
                 self._end_life()
@@ -112,11 +115,15 @@ class Broker:
         self, name: str, partitions: int = -1, *, configs: Mapping[str, Setting] | None = None
     ) -> None:
         """Return when the topic can be used. -1: as many partitions as `num.partitions` says.
-        `configs`: topic settings by Kafka's names. `BrokerError` when the broker refuses."""
+        `configs`: topic settings by Kafka's names. `BrokerError` when the broker refuses,
+        `ValueError` for arguments of another kind."""
         life = self._life
         if life is None or not self.is_running:
             raise BrokerError(f"topic {name!r} cannot be created: kafkalite is not running here")
-        created = life.create_topic(name, partitions, checked_topic_configs(configs or {}))
+        topics = checked_topics({name: partitions})
+        created = life.create_topics(
+            topics, checked_topic_configs({} if configs is None else configs)
+        )
         _wait(created, _CREATE_WITHIN_S, f"create topic {name!r}")
 
     def __enter__(self) -> Self:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from logging import INFO, WARNING, getLogger
+from typing import TypeGuard
 
 from kafkalite.config.environment import Given
 from kafkalite.config.known import Kind, kind_of, nearest
@@ -28,7 +30,7 @@ def checked_topics(topics: object) -> dict[str, int]:
         raise ValueError(f"topics={topics!r}: expected partitions by name, such as {{'a': 3}}")
     checked = {}
     for name, partitions in topics.items():
-        if not isinstance(name, str) or not isinstance(partitions, int):
+        if not isinstance(name, str) or not _is_number(partitions):
             raise ValueError(
                 f"topics: {name!r}: {partitions!r}: expected partitions by name, such as 'a': 3"
             )
@@ -36,12 +38,22 @@ def checked_topics(topics: object) -> dict[str, int]:
     return checked
 
 
-def checked_settings(settings: Mapping[str, Setting]) -> dict[str, str]:
+def checked_data(data: object) -> str | None:
+    """The whole path of the log folder; None: memory."""
+    path = os.fspath(data) if isinstance(data, os.PathLike) else data
+    if path is None:
+        return None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ValueError(f"data={data!r}: expected the path of a folder, or None for memory")
+    return os.path.abspath(path)
+
+
+def checked_settings(settings: object) -> dict[str, str]:
     """By key, as text.
 
     Names that no broker knows are refused, though `kafkalite serve` only warns of them: in a test
     such a name is a slip."""
-    texts = {key: _text(value) for key, value in settings.items()}
+    texts = _texts(settings, "settings", "num.partitions")
     for key in texts:
         if key in _PLACES:
             raise ValueError(f"settings: {key}: use the argument data= instead")
@@ -56,14 +68,14 @@ def checked_settings(settings: Mapping[str, Setting]) -> dict[str, str]:
     return texts
 
 
-def checked_topic_configs(configs: Mapping[str, Setting]) -> dict[str, str]:
-    """By key, as text. What is wrong with them, the broker says."""
-    return {key: _text(value) for key, value in configs.items()}
+def checked_topic_configs(configs: object) -> dict[str, str]:
+    """By key, as text. Whether there is such a key and it takes the value, the broker says."""
+    return _texts(configs, "configs", "segment.bytes")
 
 
 def make_config(settings: Mapping[str, str], *, port: object, location: str) -> BrokerConfig:
     """`settings` over the defaults of a broker for tests."""
-    if not isinstance(port, int) or not 0 <= port <= _MAX_PORT:
+    if not _is_number(port) or not 0 <= port <= _MAX_PORT:
         raise ValueError(f"port={port!r}: not a number from 0 to {_MAX_PORT}")
     if port and "listeners" in settings:
         raise ValueError("port= and the setting listeners say the same thing; use one of them")
@@ -83,5 +95,18 @@ def make_config(settings: Mapping[str, str], *, port: object, location: str) -> 
     return config
 
 
-def _text(value: Setting) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _texts(settings: object, argument: str, example: str) -> dict[str, str]:
+    expected = f"expected values by Kafka's names, such as {example!r}: 3"
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"{argument}={settings!r}: {expected}")
+    texts = {}
+    for key, value in settings.items():
+        if not isinstance(key, str) or not isinstance(value, Setting):
+            raise ValueError(f"{argument}: {key!r}: {value!r}: {expected}")
+        texts[key] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    """Truth values are numbers to Python, and slips here."""
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -51,7 +51,7 @@ class Life:
         cannot start."""
         self.ended: Future[None] = Future()
         """Done when all is closed and the thread is about to end; `BrokerError` when the broker
-        stopped by itself, for an invariant did not hold."""
+        stopped by itself, for an invariant did not hold, or could not write when it stopped."""
         for future in (self.started, self.ended):
             future.set_running_or_notify_cancel()  # Whoever waits cannot cancel it for the others.
         self._stopping = asyncio.Event()
@@ -78,15 +78,17 @@ class Life:
         """Wait for the thread itself to go, which it does when `ended` is done."""
         self._thread.join(timeout_s)
 
-    def create_topic(self, name: str, partitions: int, configs: Mapping[str, str]) -> Future[None]:
-        """Ask the broker, once it has started, as a client would. `BrokerError` when it refuses;
-        cancelled, or a `ConnectionError`, when it ends first."""
-        creation = self._create_topics({name: partitions}, configs, allowed=())
+    def create_topics(self, topics: Mapping[str, int], configs: Mapping[str, str]) -> Future[None]:
+        """By name and partitions. Ask the broker, once it has started, as a client would.
+        `BrokerError` when it refuses; cancelled, or a `ConnectionError`, when it ends first."""
+        creation = self._create_topics(topics, configs, allowed=())
         try:
             return asyncio.run_coroutine_threadsafe(creation, self._loop)
         except RuntimeError as error:  # The loop is closed already.
             creation.close()
-            raise BrokerError(f"topic {name!r} cannot be created: kafkalite has stopped") from error
+            raise BrokerError(
+                f"{_named(topics)} cannot be created: kafkalite has stopped"
+            ) from error
 
     def _run(self) -> None:
         failure: BaseException | None = None
@@ -95,6 +97,10 @@ class Life:
                 runner.run(self._serve())
         except BaseException as error:  # noqa: BLE001  # Handed to the one who waits.
             failure = error
+        if isinstance(failure, OSError) and self.started.done():
+            told = BrokerError(f"kafkalite did not stop cleanly: {failure}")
+            told.__cause__ = failure
+            failure = told
         if not self.started.done():
             self.started.set_exception(failure or BrokerError("kafkalite ended before it started"))
             failure = None
@@ -132,11 +138,24 @@ class Life:
         self, topics: Mapping[str, int], configs: Mapping[str, str], *, allowed: Sequence[ErrorCode]
     ) -> None:
         """Topics of these settings, by name and partitions; `allowed` refusals are none."""
-        refusals = await create_topics(
-            self._network, self._address, topics, configs, allowed=allowed
-        )
+        try:
+            refusals = await create_topics(
+                self._network, self._address, topics, configs, allowed=allowed
+            )
+        except ConnectionError as error:
+            if self._stopping.is_set():
+                raise
+            raise BrokerError(
+                f"{_named(topics)} cannot be created: kafkalite hangs up; do its settings let a "
+                "client in (max.connections, max.connections.per.ip, socket.request.max.bytes)?"
+            ) from error
         if refusals:
             raise BrokerError(refusals[0])
+
+
+def _named(topics: Mapping[str, int]) -> str:
+    names = ", ".join(map(repr, topics))
+    return f"topic {names}" if len(topics) == 1 else f"topics {names}"
 
 
 def _in_one_line(error: Exception) -> str:

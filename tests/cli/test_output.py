@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
+from kafkalite.cli import output
 from kafkalite.cli.errors import CommandError
-from kafkalite.cli.output import Column, Output, Result, Row
+from kafkalite.cli.output import Column, Output, Result, Row, print_heading
 from kafkalite.cli.refusals import Refusal
 
 COLUMNS = (Column("NAME", "name", style="bold"), Column("N", "n", is_number=True))
@@ -27,6 +29,61 @@ def test_a_long_line_is_not_folded_without_a_terminal(capsys: Screen) -> None:
     name = "n" * 300
     Output().rows(COLUMNS, [{"name": name, "n": 1}], none="nothing")
     assert name in capsys.readouterr().out
+
+
+def test_a_long_cell_is_no_padding_in_other_rows(capsys: Screen) -> None:
+    columns = (COLUMNS[0], Column("VALUE", "value"), Column("FROM", "from"))
+    rows: list[Row] = [
+        {"name": "a", "value": "v" * 300, "from": "x"},
+        {"name": "b", "value": "short", "from": "y"},
+    ]
+    Output().rows(columns, rows, none="nothing")
+    assert capsys.readouterr().out.splitlines() == [
+        "NAME   VALUE   FROM",
+        f"a      {'v' * 300}   x",
+        "b      short   y",
+    ]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 60 columns."""
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(output, "_is_terminal", lambda: True)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_folds_no_name(capsys: Screen) -> None:
+    columns = (COLUMNS[0], Column("VALUE", "value"), Column("FROM", "from"))
+    name = "a.name.of.fourty.characters.and.not.less"
+    rows: list[Row] = [{"name": name, "value": "v" * 50, "from": "x"}]
+    Output().rows(columns, rows, none="nothing")
+    first, second, *more = capsys.readouterr().out.splitlines()
+    assert first.split() == ["NAME", "VALUE", "FROM"]
+    assert second == f"{name}   {'v' * 20}   x"
+    assert "".join(line.strip() for line in more) == "v" * 30
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_is_as_wide_as_it_is(capsys: Screen) -> None:
+    columns = (COLUMNS[0], Column("VALUE", "value"), Column("FROM", "from"))
+    rows: list[Row] = [{"name": "a", "value": "v" * 100, "from": "somebody's"}]
+    Output().rows(columns, rows, none="nothing")
+    assert max(map(len, capsys.readouterr().out.splitlines())) == 60
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_cuts_no_name_and_no_number(capsys: Screen) -> None:
+    name = "n" * 100
+    Output().rows(COLUMNS, [{"name": name, "n": 123456}], none="nothing")
+    assert capsys.readouterr().out.splitlines()[1] == f"{name}   123456"
+
+
+def test_a_closed_output_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    Output().rows(COLUMNS, ROWS, none="nothing")
+    print_heading("a", "b")
 
 
 def test_a_table_without_rows_is_a_word_to_people(capsys: Screen) -> None:
@@ -68,6 +125,6 @@ def test_json_tells_of_each_thing_whether_it_was_done(capsys: Screen) -> None:
         {
             "topic": "b",
             "made": False,
-            "error": {"code": "INVALID_PARTITIONS", "message": "too few"},
+            "error": {"code": "INVALID_PARTITIONS", "message": "too few (INVALID_PARTITIONS)"},
         },
     ]

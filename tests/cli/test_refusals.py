@@ -29,9 +29,9 @@ def test_it_says_what_and_what_to_do(refusal: Refusal, line: str) -> None:
     assert str(refusal) == line
 
 
-def test_machines_get_the_code_and_the_words_of_the_broker() -> None:
-    assert Refusal(36, "it is there").document() == {
-        "code": "TOPIC_ALREADY_EXISTS",
-        "message": "it is there",
-    }
-    assert Refusal(-1, "").document() == {"code": "UNKNOWN_SERVER_ERROR", "message": None}
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [(Refusal(36, "it is there"), "TOPIC_ALREADY_EXISTS"), (Refusal(69), "GROUP_ID_NOT_FOUND")],
+)
+def test_machines_get_the_code_and_the_line_that_people_get(refusal: Refusal, code: str) -> None:
+    assert refusal.document() == {"code": code, "message": str(refusal)}

@@ -97,6 +97,15 @@ def test_the_commands_options_are_its_own() -> None:
     assert ended.stdout == "['--topic', '-h', '--', 'x']\n"
 
 
+@pytest.mark.parametrize("options", [(), ("--topic", "a"), ("--port=0", "--env", "MINE")])
+def test_from_the_command_on_all_words_are_its_own(options: tuple[str, ...]) -> None:
+    """Without `--` before it too: `-h` would end `run` well, and nothing would have run."""
+    own = ("-h", "--version", "--help", "--topic", "--", "x")
+    words = (sys.executable, "-c", "import sys; print(sys.argv[1:])", *own)
+    ended = ran("run", *options, *words)
+    assert (ended.stdout, ended.stderr, ended.returncode) == (f"{list(own)}\n", "", 0)
+
+
 def test_the_commands_words_may_be_any_bytes() -> None:
     ended = ran("run", *python("import os, sys; print(os.fsencode(sys.argv[1]))", "\udcff"))
     assert ended.stdout == "b'\\xff'\n"
@@ -115,6 +124,12 @@ def test_a_command_that_there_is_not() -> None:
     ("words", "says"),
     [
         ((), "there is no command"),
+        (("--topics", "a:3", "--", "true"), "--topics. Did you mean --topic?"),
+        (("--topics=a:3", "true"), "Did you mean --topic?"),
+        (("--topics", "a:3", "true", "--version"), "Did you mean --topic?"),
+        (("--partition", "3", "true", "-h"), "Did you mean --partitions?"),
+        (("-x", "true"), "-x"),
+        (("--topic",), "--topic requires an argument"),
         (("--topic", "a:b", "--", "true"), "NAME:PARTITIONS"),
         (("--set", "a", "--", "true"), "KEY=VALUE"),
         (("--set", "num.partitions=0", "--", "true"), "num.partitions"),

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import re
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
 
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.start_failures import explained
+from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, InvariantError
 from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.files_memory import MemoryFiles
@@ -25,7 +33,7 @@ from kafkalite.server.this_machine import fail_on_broken_invariants
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Uuid
-from tests.cli.serving import COMMAND, connect, loopback_addresses, ran, serving, talk
+from tests.cli.serving import COMMAND, connect, environment, loopback_addresses, ran, serving, talk
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, make, simulated
 
@@ -251,6 +259,38 @@ def test_a_folder_that_cannot_be_one(tmp_path: Path, below: str) -> None:
     line = refusal("--port", "0", "--data", data)
     assert f"cannot use {data}" in line
     assert "--data" in line
+
+
+def test_a_disk_that_takes_no_more_is_told_with_its_folder(tmp_path: Path) -> None:
+    """A limit stands for a full disk: both refuse a write, which does not name its file."""
+    data = tmp_path / "d"
+    ended = subprocess.run(
+        [*COMMAND, "serve", "--port", "0", "--data", str(data)],
+        env=environment(),
+        preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (0, 0)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"kafkalite: cannot use {data} (File too large); choose another folder with --data\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.ENOSPC, "cannot use there (No space left on device)"),
+        (errno.EDQUOT, "cannot use there (Disk quota exceeded)"),
+        (errno.EMFILE, "Too many open files: "),
+        (errno.EADDRNOTAVAIL, "choose another address"),
+    ],
+)
+def test_what_the_system_refuses_is_told_as_what_it_is(number: int, told: str) -> None:
+    config = BrokerConfig.of({"log.dirs": "there"})
+    with pytest.raises(CommandError, match=re.escape(told)), explained("there", config):
+        raise OSError(number, os.strerror(number))
 
 
 def properties(node: object = 1, directory: str = "aaaaaaaaaaaaaaaaaaaaaa") -> str:

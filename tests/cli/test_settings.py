@@ -119,15 +119,53 @@ def test_data_over_several_folders_is_refused() -> None:
     )
 
 
-def test_a_cluster_id_counts_beside_other_settings(tmp_path: Path) -> None:
-    file = write(tmp_path / "f", "node.id=1")
+def test_a_cluster_id_counts_beside_a_brokers_variable() -> None:
     for found in (
-        gathered(files=[file], CLUSTER_ID="x"),
         gathered(KAFKA_NODE_ID="1", CLUSTER_ID="x"),
         gathered(ALLOW_PLAINTEXT_LISTENER="yes", KAFKA_KRAFT_CLUSTER_ID="x"),
     ):
         assert found.values["kafkalite.cluster.id"] == "x"
-    assert gathered(KAFKA_HEAP_OPTS="-Xmx1g", CLUSTER_ID="x").values == {}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("KAFKA_HEAP_OPTS", "-Xmx1g"),
+        ("KAFKA_PASS", "x"),
+        ("KAFKA_COMPRESSION_TYPE", "gzip"),
+        ("KAFKA_SASL_MECHANISM", "PLAIN"),
+    ],
+)
+def test_a_cluster_id_beside_other_variables_is_of_another_program(
+    tmp_path: Path, variable: str, value: str
+) -> None:
+    file = write(tmp_path / "f", "node.id=1")
+    found = gathered(files=[file], port=None, CLUSTER_ID="prod eks", **{variable: value})
+    assert "kafkalite.cluster.id" not in found.values
+
+
+def test_a_value_that_only_a_client_takes_does_not_hold_up_the_start() -> None:
+    found = gathered(
+        KAFKA_COMPRESSION_TYPE="none", KAFKA_REQUEST_TIMEOUT_MS="30s", KAFKA_NUM_PARTITIONS="3"
+    )
+    assert found.values == {"num.partitions": "3"}
+    assert found.notes == (
+        "warning: KAFKA_COMPRESSION_TYPE is taken for a client's and left out; as a broker's "
+        "setting, compression.type=none (KAFKA_COMPRESSION_TYPE): allowed is uncompressed, zstd, "
+        "lz4, snappy, gzip or producer",
+        "warning: KAFKA_REQUEST_TIMEOUT_MS is taken for a client's and left out; as a broker's "
+        "setting, request.timeout.ms=30s (KAFKA_REQUEST_TIMEOUT_MS): allowed is a whole number "
+        "from -2147483648 to 2147483647",
+    )
+
+
+def test_what_is_a_brokers_beyond_doubt_is_refused(tmp_path: Path) -> None:
+    allowed = "allowed is uncompressed, zstd, lz4, snappy, gzip or producer"
+    assert refusal(KAFKA_CFG_COMPRESSION_TYPE="none") == (
+        f"compression.type=none (KAFKA_CFG_COMPRESSION_TYPE): {allowed}"
+    )
+    file = write(tmp_path / "f", "compression.type=none")
+    assert refusal(files=[file]) == f"compression.type=none ({file}): {allowed}"
 
 
 def test_listeners_of_a_file_are_stronger_than_what_the_environment_implies(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.described_keys import broker_keys, internal_keys
-from kafkalite.config.known import NOT_YET, OLDER, Kind, key_of, kind_of, nearest
+from kafkalite.config.known import NOT_YET, OLDER, Kind, is_of_clients_too, key_of, kind_of, nearest
 from tools.configuration_facts import unread_broker_keys
 
 RECORDED = {
@@ -64,6 +64,13 @@ def test_keys_without_effect_are_described_as_such_or_not_read_yet() -> None:
     for name in broker_keys():
         acts = name in BROKER_KEYS and name not in NOT_YET
         assert (kind_of(name) is Kind.ACTS) == acts
+
+
+@pytest.mark.parametrize("name", ["compression.type", "ssl.keystore.location", "sasl.jaas.config"])
+def test_a_clients_setting_may_have_a_brokers_name(name: str) -> None:
+    assert name in broker_keys()
+    assert is_of_clients_too(name)
+    assert not is_of_clients_too("num.partitions")
 
 
 @pytest.mark.parametrize(

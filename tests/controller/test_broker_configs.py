@@ -24,10 +24,15 @@ IMAGE = MetadataImage(
     }
 )
 
+OWN = {"socket.request.max.bytes": "1000"}
+"""The file of the broker."""
+
 
 def alter(name: str, *edits: ConfigEdit, replaces_all: bool = False) -> list[Change]:
     wanted = ResourceEdits(ConfigResource(BROKER, name), edits)
-    return alter_broker(IMAGE, wanted, asked=BrokerId(1), replaces_all=replaces_all)
+    return alter_broker(
+        IMAGE, wanted, asked=BrokerId(1), own_settings=OWN, replaces_all=replaces_all
+    )
 
 
 def refusal(name: str, *edits: ConfigEdit, replaces_all: bool = False) -> tuple[ErrorCode, str]:
@@ -175,6 +180,51 @@ def test_of_several_faults_kafkas_first_is_told(keys: tuple[str, ...], words: st
 def test_edits_that_are_refused(name: str, edit: ConfigEdit | None, code: int, words: str) -> None:
     edits = () if edit is None else (edit,)
     assert refusal(name, *edits) == (ErrorCode(code), words)
+
+
+PER_IP, OVERRIDES = "max.connections.per.ip", "max.connections.per.ip.overrides"
+NEEDS_OVERRIDES = f"{PER_IP} can be set to zero only if {OVERRIDES} property is set."
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "words"),
+    [
+        ("1", PER_IP, "0", NEEDS_OVERRIDES),
+        ("", PER_IP, "0", NEEDS_OVERRIDES),
+        ("1", "log.retention.ms", "0", "log.retention.ms=0 must be at least 1, or -1 for no limit"),
+        ("", "log.roll.ms", "0", "log.roll.ms=0 must be at least 1"),
+        ("1", "log.cleaner.threads", "0", "log.cleaner.threads=0 must be at least 1"),
+        (
+            "1",
+            "log.cleaner.dedupe.buffer.size",
+            "2000000",
+            "log.cleaner.dedupe.buffer.size=2000000 must be more than 1048576 bytes for each of "
+            "log.cleaner.threads=2",
+        ),
+    ],
+)
+def test_settings_that_contradict_others_are_refused(
+    name: str, key: str, value: str, words: str
+) -> None:
+    """Those of all brokers, of the one, and of its file are looked at together."""
+    assert refusal(name, ConfigEdit(key, SET, value)) == (ErrorCode.INVALID_REQUEST, words)
+
+
+def test_what_another_setting_needs_stays() -> None:
+    both = ConfigEdit(PER_IP, SET, "0"), ConfigEdit(OVERRIDES, SET, "127.0.0.1:3")
+    assert len(alter("1", *both)) == 2
+    image = MetadataImage(configs={ALL: {PER_IP: "0"}, ME: {OVERRIDES: "127.0.0.1:3"}})
+    wanted = ResourceEdits(ME, (ConfigEdit(OVERRIDES, DELETE, None),))
+    in_file = {OVERRIDES: "127.0.0.2:3"}
+    alter_broker(image, wanted, asked=BrokerId(1), own_settings=in_file, replaces_all=False)
+    with pytest.raises(KafkaError, match=r"can be set to zero only if"):
+        alter_broker(image, wanted, asked=BrokerId(1), own_settings=OWN, replaces_all=False)
+
+
+def test_a_value_that_is_none_in_the_metadata_is_in_nobodys_way() -> None:
+    image = MetadataImage(configs={ME: {"log.cleaner.threads": "b", PER_IP: "few"}})
+    wanted = ResourceEdits(ME, (ConfigEdit("max.connections", SET, "5"),))
+    assert alter_broker(image, wanted, asked=BrokerId(1), own_settings=OWN, replaces_all=False)
 
 
 def test_a_node_may_have_any_number() -> None:

@@ -86,7 +86,7 @@ def alter(
     replaces_all: bool = False,
     validate_only: bool = False,
 ) -> list[tuple[ErrorCode, str | None]]:
-    event = AlterConfigs("token", resources, BrokerId(1), replaces_all, validate_only)
+    event = AlterConfigs("token", resources, BrokerId(1), {}, replaces_all, validate_only)
     answer = on.feed(event)
     assert isinstance(answer, ConfigsAltered)
     assert [each.resource for each in answer.resources] == [each.resource for each in resources]

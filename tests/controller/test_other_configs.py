@@ -21,7 +21,9 @@ APPEND = ConfigOperation.APPEND
 
 def alter(type: int, name: str, *edits: ConfigEdit, replaces_all: bool = False) -> list[Change]:
     wanted = ResourceEdits(ConfigResource(type, name), edits)
-    return alter_other(MetadataImage(), wanted, asked=BrokerId(1), replaces_all=replaces_all)
+    return alter_other(
+        MetadataImage(), wanted, asked=BrokerId(1), own_settings={}, replaces_all=replaces_all
+    )
 
 
 def refusal(

@@ -72,11 +72,25 @@ class Stage:
         for reply in outcome.replies:
             assert reply.token not in self.replies, "answered twice"
             self.replies[reply.token] = reply.body
+        self._set_timers(outcome)
+        return outcome
+
+    def lose(self, event: Event, error: KafkaError) -> GroupOutcome:
+        """The log does not take what is decided on `event`. What the core answers to that."""
+        now = TimestampMs(self.now)
+        outcome = self.core.decide(event, now)
+        assert outcome.records
+        self._set_timers(outcome)
+        settled = self.core.refused(outcome.records, error, now)
+        assert not settled.records
+        self._set_timers(settled)
+        return settled
+
+    def _set_timers(self, outcome: GroupOutcome) -> None:
         for timer in outcome.timers:
             self.timers.pop(timer.key, None)
             if not isinstance(timer, CancelTimer):
                 self.timers[timer.key] = timer
-        return outcome
 
     def append(self, record: Record | TransactionEnded) -> None:
         """Into the log, as bytes that are read again, and into the core."""

@@ -32,7 +32,7 @@ from kafkalite.coordinator.groups.classic.records import Record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import Reply
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -66,6 +66,54 @@ def test_every_event_gets_its_kind_of_answer() -> None:
         assert isinstance(stage.ask(event), kind), event
     for told in (TopicsDeleted(("t",)), Loaded(), ExpireOffsets(), JoinTimedOut(GROUP)):
         assert not stage.feed(told).replies
+
+
+TOO_LARGE = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def test_a_group_whose_assignment_is_not_recorded_rebalances() -> None:
+    """As in Kafka."""
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=0))
+    member = stage.join(stage.join_event()).member_id
+    assert stage.lose(stage.sync_event(member, 1), TOO_LARGE).replies == ()
+    assert stage.state == "PreparingRebalance"
+    beat = stage.ask(Heartbeat("beat", GROUP, 1, member))
+    assert beat == HeartbeatSeen(ErrorCode.REBALANCE_IN_PROGRESS)
+    again = stage.join(stage.join_event(member))
+    assert (again.code, again.generation) == (ErrorCode.NONE, 2)
+
+
+def test_a_group_whose_assignment_is_not_recorded_gives_up_members_who_do_not_join_anew() -> None:
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=0))
+    member = stage.join(stage.join_event(rebalance_ms=5_000)).member_id
+    stage.lose(stage.sync_event(member, 1), TOO_LARGE)
+    stage.advance(5_000)
+    assert stage.state == "Empty"
+
+
+def test_a_new_group_that_is_not_recorded_is_gone_and_who_waits_is_told() -> None:
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=3000))
+    join = stage.join_event()
+    settled = stage.lose(join, TOO_LARGE)
+    assert settled.replies == (Reply(join.token, Joined(TOO_LARGE.code, "")),)
+    assert stage.state == "Dead"
+    assert ("join", GROUP) not in stage.timers
+    stage.advance(1_000_000)
+    assert stage.state == "Dead"
+
+
+def test_a_group_that_is_left_by_all_stays_empty_though_that_is_not_recorded() -> None:
+    stage = Stage(GroupSettings(initial_rebalance_delay_ms=0))
+    member = stage.join(stage.join_event()).member_id
+    stage.ask(stage.sync_event(member, 1))
+    stage.lose(LeaveGroup("leave", GROUP, (LeavingMember(member),)), TOO_LARGE)
+    assert stage.state == "Empty"
+
+
+def test_offsets_that_are_not_recorded_are_not_there() -> None:
+    stage = Stage()
+    stage.lose(stage.commit_event(OffsetToCommit("t", 0, Offset(1))), TOO_LARGE)
+    assert stage.state == "Dead"
 
 
 def test_timers_reach_the_group_that_set_them() -> None:

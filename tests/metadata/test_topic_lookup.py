@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.errors import ErrorCode
-from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of, creatable, find_topic
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.topic_lookup import (
+    TopicKey,
+    absent,
+    check_asked,
+    code_of,
+    creatable,
+    find_topic,
+)
 from kafkalite.types import NO_LEADER, Uuid
 from tests.metadata.sample_changes import image_of, partition, topic
 
@@ -53,3 +60,24 @@ def test_those_that_could_be_made() -> None:
         TopicKey("w"),
     ]
     assert creatable(IMAGE, wanted) == ["u", "w"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "early", "late"),
+    [
+        (TopicKey("t"), None, None),
+        (TopicKey("t", ID), ErrorCode.INVALID_REQUEST, None),
+        (TopicKey(None, ID), ErrorCode.INVALID_REQUEST, None),
+        (TopicKey(None), ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_what_a_request_cannot_ask_refuses_all_of_it(
+    wanted: TopicKey, early: ErrorCode | None, late: ErrorCode | None
+) -> None:
+    for by_id, code in ((False, early), (True, late)):
+        if code is None:
+            check_asked([TopicKey("u"), wanted], by_id=by_id)
+        else:
+            with pytest.raises(KafkaError) as refused:
+                check_asked([TopicKey("u"), wanted], by_id=by_id)
+            assert refused.value.code is code

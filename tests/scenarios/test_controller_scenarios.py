@@ -167,6 +167,7 @@ class Stage:
                     for name in command.words
                 ),
                 BrokerId(1),
+                own_settings={},
                 replaces_all="replace" in options,
                 validate_only="validate" in options,
             )

@@ -10,6 +10,7 @@ from kafkalite.log.files import Part
 from kafkalite.ports.network import Address
 from kafkalite.server.connection import Answer, ClientConnection, Handle
 from kafkalite.server.receive_buffer import BufferPool
+from tests.server.hand_clock import HandClock
 
 LIMIT_BYTES = 8 << 20
 
@@ -87,11 +88,13 @@ class World:
         self.soon: list[Callable[[], None]] = []
         self.ended: list[ClientConnection[str]] = []
         self.link = FakeLink()
+        self.clock = HandClock()
         self.pool = pool or BufferPool(1 << 30)
         self.connection = ClientConnection(
             "session",
             handle or self._handle,
             pool=self.pool,
+            clock=self.clock,
             call_soon=self.soon.append,
             max_request_bytes=LIMIT_BYTES,
             on_closed=self.ended.append,

@@ -23,6 +23,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server import turns
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, produce, produced
@@ -231,12 +232,18 @@ async def test_silent_producers_are_forgotten_when_the_broker_is_told(running: R
 
 
 @served()
-async def test_settings_of_brokers_that_make_no_sense_together_are_not_followed(
-    running: Running, caplog: pytest.LogCaptureFixture
+async def test_settings_of_brokers_that_make_no_sense_together_are_refused(
+    running: Running,
 ) -> None:
-    await alter_brokers(running, "1", "max.connections.per.ip", "0")
-    assert "settings of brokers in the metadata are not followed" in caplog.text
-    await running.connect("another")
+    """And those after it are followed."""
+    await running.create("t")
+    client = await running.client()
+    request = edit("1", "max.connections.per.ip", "0")
+    request.resources[0].resource_type = BROKER
+    answer = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+    assert answer.responses[0].error_code == ErrorCode.INVALID_REQUEST
+    await alter_brokers(running, "", "message.max.bytes", "200")
+    assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
 
 
 @simulated
@@ -257,10 +264,34 @@ async def test_settings_of_brokers_that_the_metadata_has_act_and_are_shown(
         shown = (await describe(running, TOPIC, "t"))["max.message.bytes"]
         assert (shown.value, shown.config_source) == ("2000", 2)
         other._commit(setting("1", "message.max.bytes", "soon"))
+        assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+        assert "a setting of brokers in the metadata is not followed" in caplog.text
+        other._commit(setting("", "message.max.bytes", "2000"))
         assert await produce_size(running, 300) == ErrorCode.NONE
-        assert "settings of brokers in the metadata are not followed" in caplog.text
+        other._commit(setting("", "message.max.bytes", "200"))
         other._commit(setting("1", "message.max.bytes", None))
         assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@served()
+async def test_much_is_described_in_several_turns_and_others_have_theirs(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await running.create("t")
+    order: list[str] = []
+    many, one = await running.connect("many"), await running.connect("one")
+    resource = DescribeConfigsResource(
+        resource_type=TOPIC, resource_name="t", configuration_keys=["retention.ms"]
+    )
+    monkeypatch.setattr(turns, "TURN_COST", 1_000)
+    slow = many.send(DescribeConfigsRequest(resources=[resource] * 9), 4, DescribeConfigsResponse)
+    slow.add_done_callback(lambda _: order.append("many"))
+    quick = one.send(MetadataRequest(), 1, MetadataResponse)
+    quick.add_done_callback(lambda _: order.append("one"))
+    await running.wait_ms()
+    assert order == ["one", "many"]
+    values = [config.value for each in slow.result().results for config in each.configs]
+    assert values == ["604800000"] * 9
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -13,6 +13,7 @@ from kafkalite.server.connection import (
     BYTES_AHEAD,
     REQUESTS_A_TURN,
     REQUESTS_AHEAD,
+    TURN_MS,
     Answer,
     ClientConnection,
     Pending,
@@ -66,6 +67,23 @@ def test_at_most_sixteen_requests_a_turn() -> None:
     assert len(world.requests) == 2 * REQUESTS_A_TURN
     world.next_turn()
     assert len(world.requests) == 40
+    assert world.reads()
+    assert world.soon == []
+
+
+def test_a_turn_ends_when_its_requests_took_long() -> None:
+    def answer(body: bytes) -> Answer:
+        world.clock.advance(int(body))
+        return [body]
+
+    world = World(answer)
+    costs = [TURN_MS - 2, 1, 1, 1000, 0, 1]
+    world.receive(b"".join(frame(b"%d" % cost) for cost in costs))
+    handled = []
+    for _ in range(3):
+        handled.append(len(world.requests))
+        world.next_turn()
+    assert handled == [3, 4, 6]
     assert world.reads()
     assert world.soon == []
 

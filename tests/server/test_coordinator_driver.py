@@ -214,9 +214,8 @@ def test_resigning_ends_a_load() -> None:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (KafkaError(ErrorCode.MESSAGE_TOO_LARGE), ErrorCode.UNKNOWN_SERVER_ERROR),
         (KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER), ErrorCode.NOT_COORDINATOR),
-        (KafkaError(ErrorCode.POLICY_VIOLATION), ErrorCode.POLICY_VIOLATION),
+        (KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), ErrorCode.NOT_COORDINATOR),
         (OSError("disk full"), ErrorCode.NOT_COORDINATOR),
     ],
 )
@@ -236,14 +235,49 @@ def test_a_failed_append_is_told_and_the_log_loaded_anew(
     assert world.committed(driver) == 9
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KafkaError(ErrorCode.MESSAGE_TOO_LARGE), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (KafkaError(ErrorCode.POLICY_VIOLATION), ErrorCode.POLICY_VIOLATION),
+    ],
+)
+def test_a_batch_that_is_refused_for_itself_is_nobody_elses_matter(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, told: ErrorCode
+) -> None:
+    world = World(isr=frozenset({ME, OTHER}))
+    driver = world.driver()
+    waiting = world.commit(driver, 5)
+    with monkeypatch.context() as patch:
+        fail_appends(patch, error)
+        refused = world.commit(driver, 9)
+    world.commit(driver, 6, "u")
+    end = world.partition.log.end_offset
+    world.leader.follower_at(OTHER, end)
+    world.partition._high_watermark_moved(end, 1)
+    assert code(refused) == told
+    assert isinstance(waiting[0], OffsetsCommitted)
+    assert (world.committed(driver), world.committed(driver, "u")) == (5, 6)
+
+
+def test_a_name_that_no_record_holds_is_refused_alone() -> None:
+    world = World()
+    driver = world.driver()
+    refused = world.commit(driver, 5, "t" * 40_000)
+    assert code(refused) == ErrorCode.UNKNOWN_SERVER_ERROR
+    world.commit(driver, 5)
+    assert world.committed(driver) == 5
+
+
 def test_those_whose_append_did_not_fail_are_sent_to_ask_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World(isr=frozenset({ME, OTHER}))
     driver = world.driver()
     waiting = world.commit(driver, 5)
-    fail_appends(monkeypatch, KafkaError(ErrorCode.MESSAGE_TOO_LARGE))
-    assert code(world.commit(driver, 9)) == ErrorCode.UNKNOWN_SERVER_ERROR
+    fail_appends(monkeypatch, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    assert code(world.commit(driver, 9)) == ErrorCode.NOT_COORDINATOR
     assert code(waiting) == ErrorCode.NOT_COORDINATOR
 
 

@@ -10,7 +10,7 @@ import pytest
 from kafkalite.core import CancelTimer, Outcome, Reply, Send, SetTimer
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.server import core_driver
-from kafkalite.server.core_driver import MANY_RECORDS, CoreDriver
+from kafkalite.server.core_driver import MANY_RECORDS, BatchRefused, CoreDriver
 from kafkalite.types import BrokerId, Offset, TimestampMs
 from tests.server.hand_clock import HandClock
 
@@ -92,6 +92,13 @@ class Sum:
     def apply(self, record: int) -> None:
         self.total += record
 
+    def refused(
+        self, records: tuple[int, ...], error: KafkaError, now: TimestampMs
+    ) -> Outcome[Event, int]:
+        """Answers whoever had `Tell` sent, and adds 7 after a while."""
+        timer: SetTimer[Event] = SetTimer("settled", TimestampMs(now + 5), Add(7))
+        return Outcome(replies=(Reply("told", (records, error.code)),), timers=(timer,))
+
 
 class HandJournal:
     """Appends wait for `done`, unless `at_once`."""
@@ -100,10 +107,16 @@ class HandJournal:
         self.at_once = at_once
         self.end = 0
         self.pending: list[Callable[[Offset | KafkaError], None]] = []
+        self.refusal: BatchRefused | None = None
+        """Of the next append."""
 
     def append(
         self, records: tuple[int, ...], on_appended: Callable[[Offset | KafkaError], None]
     ) -> None:
+        refusal, self.refusal = self.refusal, None
+        if refusal is not None:
+            on_appended(refusal)
+            return
         self.end += len(records)
         if self.at_once:
             on_appended(Offset(self.end))
@@ -131,6 +144,7 @@ class Driven:
             on_failed=self.failures.append,
             overload=ErrorCode.REQUEST_TIMED_OUT,
             bystanders=bystanders,
+            settle=self.core.refused,
         )
         self.replies: dict[Hashable, object] = {}
 
@@ -228,6 +242,36 @@ def test_who_did_not_ask_for_what_failed_may_be_told_something_else() -> None:
         "fails": ErrorCode.MESSAGE_TOO_LARGE,
     }
     assert [error.code for error in driven.failures] == [ErrorCode.MESSAGE_TOO_LARGE]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_batch_that_is_refused_for_itself_refuses_its_event_alone(*, at_once: bool) -> None:
+    driven = Driven(at_once=at_once)
+    refusal = BatchRefused(ErrorCode.MESSAGE_TOO_LARGE)
+    driven.submit(Add(1, "before"))
+    if not at_once:
+        driven.journal.done()
+    driven.journal.refusal = refusal
+    driven.submit(Add(2, "refused"))
+    driven.submit(Add(3, "after"))
+    if not at_once:
+        driven.journal.done()
+    driven.commit()
+    assert driven.replies == {"before": 1, "refused": ErrorCode.MESSAGE_TOO_LARGE, "after": 4}
+    assert list(driven.replies) == ["before", "refused", "after"], "in their order"
+    assert driven.failures == []
+    driven.clock.advance(5)
+    if not at_once:
+        driven.journal.done()
+    assert driven.core.total == 11, "what is settled has its timers"
+
+
+def test_who_waits_for_what_is_refused_is_answered_by_the_core() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Tell("told"))
+    driven.journal.refusal = BatchRefused(ErrorCode.MESSAGE_TOO_LARGE)
+    driven.submit(Add(2, "refused"))
+    assert driven.replies["told"] == ((2,), ErrorCode.MESSAGE_TOO_LARGE)
 
 
 def test_closing_refuses_who_is_parked_and_who_waits() -> None:

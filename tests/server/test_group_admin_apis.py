@@ -16,6 +16,7 @@ from kafkalite.protocol.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 from kafkalite.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from kafkalite.server import turns
 from kafkalite.server.coordinator_driver import CoordinatorDriver
 from kafkalite.testing.simulation import Simulation
 from tests.server.group_requests import commit, committed, find, heartbeat, stable_member
@@ -53,6 +54,28 @@ async def deleted(running: Running, *groups: str, version: int = 3) -> list[tupl
     request = DeleteGroupsRequest(groups_names=list(groups))
     response = await (await running.client()).ask(request, version, DeleteGroupsResponse)
     return [(each.group_id, each.error_code) for each in response.results]
+
+
+@served()
+async def test_many_groups_are_described_in_several_turns_and_others_have_theirs(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await find(running)
+    member = await stable_member(running, "g")
+    order: list[str] = []
+    many, one = await running.connect("many"), await running.connect("one")
+    names = ["g", *(f"absent-{number}" for number in range(9))]
+    monkeypatch.setattr(turns, "TURN_COST", 100)
+    slow = many.send(DescribeGroupsRequest(groups=names), 6, DescribeGroupsResponse)
+    slow.add_done_callback(lambda _: order.append("many"))
+    quick = one.send(ListGroupsRequest(), 5, ListGroupsResponse)
+    quick.add_done_callback(lambda _: order.append("one"))
+    await running.wait_ms()
+    assert order == ["one", "many"]
+    states = {each.group_id: each.group_state for each in slow.result().groups}
+    assert states.pop("g") == "Stable"
+    assert states == dict.fromkeys(names[1:], "Dead")
+    assert await heartbeat(running, member, "g") == ErrorCode.NONE
 
 
 @served()

@@ -80,6 +80,32 @@ async def test_all_topics_or_none(
     assert sorted(name or "" for name in names(response)) == list(expected)
 
 
+SOME_ID = Uuid(b"\x01" * 16)
+
+
+@pytest.mark.parametrize(
+    ("version", "topic", "code"),
+    [
+        (10, MetadataRequestTopic(name=None), ErrorCode.INVALID_REQUEST),
+        (11, MetadataRequestTopic(name=None, topic_id=SOME_ID), ErrorCode.INVALID_REQUEST),
+        (10, MetadataRequestTopic(name="t", topic_id=SOME_ID), ErrorCode.INVALID_REQUEST),
+        (12, MetadataRequestTopic(name=None), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (13, MetadataRequestTopic(name=None), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+@served()
+async def test_what_a_version_cannot_ask_for_refuses_the_request(
+    running: Running, version: int, topic: MetadataRequestTopic, code: ErrorCode
+) -> None:
+    """As Kafka answers; an answer before version 12 has no null for a name."""
+    request = MetadataRequest(topics=[topic, MetadataRequestTopic(name="other")])
+    response = await ask(running, version, request)
+    assert codes(response) == [code, code]
+    assert names(response) == [topic.name or "", "other"]
+    assert response.error_code == (code if version >= 13 else ErrorCode.NONE)
+    assert "other" not in running.broker.image.topics
+
+
 @pytest.mark.parametrize("version", [LOWEST, 4, 5, 7, 9, 10, 12, HIGHEST])
 @served()
 async def test_a_topic_by_name_with_its_partitions(running: Running, version: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.create_topics import (
+    CreatableTopicConfig,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -69,6 +70,20 @@ async def test_a_created_topic_is_told_and_usable_at_once(running: Running, vers
         assert sources["retention.ms"] == ("1000", TOPIC_CONFIG)
         assert sources["cleanup.policy"] == ("delete", DEFAULT_CONFIG)
     assert await running.produce("t", b"x", partition=2) == 0
+
+
+@pytest.mark.parametrize("version", [2, 7])
+@served()
+async def test_a_message_that_repeats_long_values_is_told_as_far_as_the_answer_holds_it(
+    running: Running, version: int
+) -> None:
+    names = [f"{index}{'x' * 30_000}" for index in range(10)]
+    topic = creatable("t")
+    topic.configs = [CreatableTopicConfig(name=name, value=None) for name in names]
+    (result,) = await create(running, CreateTopicsRequest(topics=[topic]), version)
+    assert result.error_code == ErrorCode.INVALID_CONFIG
+    assert result.error_message is not None
+    assert result.error_message.startswith("Null value not supported for topic configs: 0xxx")
 
 
 @pytest.mark.parametrize("version", [4, 7])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -87,6 +89,17 @@ def test_what_is_asked_of_a_broker_that_stops_meanwhile_ends() -> None:
             asked.result(10)
 
 
+def test_a_data_folder_that_was_removed_is_told_at_the_stop(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    broker = Broker(topics={"t": 1}, data=data).start()
+    shutil.rmtree(data)
+    with pytest.raises(BrokerError, match=r"^kafkalite did not stop cleanly: [^\n]*No such file"):
+        broker.stop()
+    assert not broker.is_running
+    assert not can_be_dialled(broker.bootstrap)
+    broker.stop()
+
+
 @pytest.mark.parametrize(
     ("use", "told"),
     [
@@ -94,6 +107,14 @@ def test_what_is_asked_of_a_broker_that_stops_meanwhile_ends() -> None:
         (lambda: Broker().create_topic("t"), "kafkalite is not running here"),
         (lambda: Broker(topics={"a b": 1}).start(), "topic 'a b' cannot be created: Topic name is"),
         (lambda: Broker(topics={"t": 0}).start(), "topic 't' cannot be created: Number of part"),
+        (
+            lambda: Broker(topics={"t": 1}, settings={"socket.request.max.bytes": 1}).start(),
+            "topic 't' cannot be created: kafkalite hangs up; do its settings let a client in",
+        ),
+        (
+            lambda: Broker(topics={"t": 1, "u": 1}, settings={"max.connections": 0}).start(),
+            "topics 't', 'u' cannot be created: kafkalite hangs up; do its settings let a client",
+        ),
         (lambda: Broker(data=__file__).start(), f"kafkalite cannot start: {__file__}: Not a dir"),
         (
             lambda: Broker(settings={"listeners": "PLAINTEXT://192.0.2.1:0"}).start(),

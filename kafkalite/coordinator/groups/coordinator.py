@@ -24,6 +24,7 @@ from kafkalite.coordinator.groups.classic.events import (
     GroupsListed,
     Heartbeat,
     InitialDelayOver,
+    Joined,
     JoinGroup,
     JoinTimedOut,
     LeaveGroup,
@@ -37,12 +38,15 @@ from kafkalite.coordinator.groups.classic.events import (
 from kafkalite.coordinator.groups.classic.join import check_join, join, refuse
 from kafkalite.coordinator.groups.classic.membership import heartbeat, leave, sync
 from kafkalite.coordinator.groups.classic.rebalance import (
+    answer_join,
     complete_join,
     initial_delay_over,
+    join_timer,
     keep_session,
     prepare,
     session_timed_out,
     sync_timed_out,
+    sync_timer,
 )
 from kafkalite.coordinator.groups.classic.records import (
     Record,
@@ -54,8 +58,11 @@ from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
-from kafkalite.errors import ErrorCode
-from kafkalite.protocol.messages.classic_group_records import GroupMetadataKey
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.messages.classic_group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+)
 from kafkalite.types import TimestampMs
 
 
@@ -130,6 +137,33 @@ class GroupCoordinator:
             case _:
                 assert_never(event)
         return draft.outcome()
+
+    def refused(
+        self, records: tuple[Record, ...], error: KafkaError, now: TimestampMs
+    ) -> GroupOutcome:
+        """The log has not taken these, which were decided last. Live groups run ahead of their
+        record: a new one is gone again, and one that would be complete has its members join anew,
+        as in Kafka; one that is empty stays so."""
+        draft = Draft(now, self._settings)
+        for record in records:
+            match record:
+                case Record(GroupMetadataKey() as key, GroupMetadataValue()):
+                    group = self._live.get(key.group)
+                    if group is not None:
+                        self._step_back(draft, group, error.code)
+        return draft.outcome()
+
+    def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
+        if group.group_id not in self._recorded.groups:
+            del self._live[group.group_id]
+            draft.cancel_timer(join_timer(group.group_id))
+            draft.cancel_timer(sync_timer(group.group_id))
+            for member in group.members.values():
+                answer_join(draft, member, Joined(code, ""))
+        elif group.state is GroupState.STABLE:
+            for member in group.members.values():
+                member.assignment = b""
+            prepare(draft, group)
 
     def _join(self, draft: Draft, event: JoinGroup) -> None:
         code = check_join(draft, event)

@@ -15,6 +15,9 @@ setting that has no effect here that it has none.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from kafkalite.config.dynamic import DescribedConfig
 from kafkalite.errors import DEFAULT_MESSAGES, ErrorCode, KafkaError
 from kafkalite.metadata.described_configs import describe
@@ -29,7 +32,9 @@ from kafkalite.protocol.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext, Services
+from kafkalite.server.turns import answer_in_turns
 
 API = Api(
     ApiKey.DESCRIBE_CONFIGS,
@@ -39,16 +44,37 @@ API = Api(
     max_version=4,
 )
 
+_COST = 500
+_COSTS: dict[int, int] = {ConfigResourceType.BROKER: 5_000}
+"""Of a resource, as `Turns` counts: all its settings are looked at, however few are asked for."""
 
-def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """Answer from the image and the broker's own settings."""
+
+def handle(
+    ctx: RequestContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Parked:
+    """Answer from the image and the broker's own settings; much is described in several turns of
+    the loop."""
     if any(
         resource.resource_type not in list(ConfigResourceType) for resource in request.resources
     ):
         raise KafkaError(ErrorCode.INVALID_REQUEST, DEFAULT_MESSAGES[ErrorCode.INVALID_REQUEST])
-    return DescribeConfigsResponse(
-        results=[_result(ctx.services, request, resource) for resource in request.resources]
+    results: list[DescribeConfigsResult] = []
+    return answer_in_turns(
+        ctx.services.clock,
+        _describe_each(ctx.services, request, results),
+        lambda: DescribeConfigsResponse(results=results),
+        within_ms=ctx.services.config.request_timeout_ms,
+        too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
     )
+
+
+def _describe_each(
+    services: Services, request: DescribeConfigsRequest, results: list[DescribeConfigsResult]
+) -> Iterator[int]:
+    """One resource after the other: what it cost, for `Turns`."""
+    for resource in request.resources:
+        results.append(_result(services, request, resource))
+        yield _COSTS.get(resource.resource_type, _COST)
 
 
 def refuse(

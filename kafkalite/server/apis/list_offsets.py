@@ -32,8 +32,8 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.offset_lookup import FIRST_VERSIONS, cost_of, find_offset
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.turns import Turns
-from kafkalite.types import ISOLATION_LEVELS, LeaderEpoch, Offset, TimestampMs
+from kafkalite.server.turns import answer_in_turns
+from kafkalite.types import ISOLATION_LEVELS, LeaderEpoch, Offset
 
 API = Api(
     ApiKey.LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse, min_version=1, max_version=11
@@ -58,17 +58,13 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
             ]
         )
 
-    clock = ctx.services.clock
-    turns = Turns(clock, _answer_each(ctx, request, topics))
-    if turns.take():
-        return response()
-    parked = Parked(
-        clock,
-        TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms),
-        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    return answer_in_turns(
+        ctx.services.clock,
+        _answer_each(ctx, request, topics),
+        response,
+        within_ms=ctx.services.config.request_timeout_ms,
+        too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
     )
-    turns.go_on(parked, response)
-    return parked
 
 
 def _answer_each(

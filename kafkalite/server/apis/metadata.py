@@ -3,7 +3,8 @@
 Versions: 0 to 13.
 - 0 an empty list means all topics; from 1 on null does, and an empty list means none.
 - 4 lets the client refuse auto-creation. 8 authorized operations (the cluster's until 10).
-- 9 flexible. 10 topic ids in the answer; 12 asks by id. 13 an error for the whole answer.
+- 9 flexible. 10 topic ids in the answer; 12 asks by id: before, an id or a missing name refuses the
+  whole request. 13 an error for the whole answer.
 
 Brokers are told at the address that the client itself reached us on, see `server/addresses.py`.
 
@@ -17,8 +18,9 @@ that back-off."""
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
+from kafkalite.metadata import topic_lookup
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of, creatable, find_topic
+from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
@@ -39,6 +41,7 @@ from kafkalite.types import TimestampMs
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
 
 _FIRST_VERSION_WITH_NULL = 1
+_FIRST_VERSION_BY_ID = 12
 
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parked:
@@ -47,9 +50,10 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | 
         return _response(ctx, request, None)
     # What is asked for twice is answered once, as by the real one.
     wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
+    topic_lookup.check_asked(wanted, by_id=ctx.version >= _FIRST_VERSION_BY_ID)
     services = ctx.services
     if request.allow_auto_topic_creation and services.config.auto_create_topics_enable:
-        missing = creatable(services.image, wanted)
+        missing = topic_lookup.creatable(services.image, wanted)
         if missing:
             return _create_first(ctx, request, wanted, missing)
     return _response(ctx, request, wanted)
@@ -60,7 +64,7 @@ def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataR
     return MetadataResponse(
         error_code=code,
         topics=[
-            MetadataResponseTopic(error_code=code, name=topic.name, topic_id=topic.topic_id)
+            MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id)
             for topic in request.topics or ()
         ],
     )
@@ -92,7 +96,7 @@ def _response(
     else:
         topics = [
             _absent(each, operations) if found is None else _topic(found, operations)
-            for each, found in ((each, find_topic(image, each)) for each in wanted)
+            for each, found in ((each, topic_lookup.find_topic(image, each)) for each in wanted)
         ]
     return MetadataResponse(
         brokers=[
@@ -112,7 +116,7 @@ def _response(
 
 def _absent(wanted: TopicKey, operations: int) -> MetadataResponseTopic:
     """Whoever asked by id learns the id alone."""
-    code, name = absent(wanted), wanted.name or ""
+    code, name = topic_lookup.absent(wanted), wanted.name or ""
     by_id = code is ErrorCode.UNKNOWN_TOPIC_ID
     return MetadataResponseTopic(
         error_code=code,
@@ -135,7 +139,7 @@ def _topic(topic: TopicImage, operations: int) -> MetadataResponseTopic:
 
 def _partition(index: int, image: PartitionImage) -> MetadataResponsePartition:
     return MetadataResponsePartition(
-        error_code=code_of(image),
+        error_code=topic_lookup.code_of(image),
         partition_index=index,
         leader_id=image.leader,
         leader_epoch=image.leader_epoch,
