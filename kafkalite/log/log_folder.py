@@ -112,6 +112,8 @@ class LogFolder:
 
     def synced(self) -> None:
         """The disk has all that `unsynced` told of, and nothing was changed meanwhile."""
+        if not self.exists:
+            return  # It is still to be made, and then all of it is new to the disk.
         for segment in self.segments.all:
             segment.synced()
         self.snapshots.is_synced = self.epochs.is_synced = True

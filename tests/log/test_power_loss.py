@@ -95,3 +95,15 @@ def test_a_topic_that_is_made_again_keeps_its_records_over_a_crash() -> None:
     directory.abandon()
     log = open_orders(open_directory(files), other)
     assert (log.log_start_offset, log.end_offset, log.recovery_point) == (0, 1, 0)
+
+
+def test_a_log_that_was_synced_before_it_had_a_folder_is_synced_whole_afterwards() -> None:
+    """Found by the machine of all histories of a log."""
+    files = MemoryFiles(models_crashes=True)
+    log = open_log(files)
+    log.sync()
+    append(log, batch())
+    log.sync()
+    files.crash()
+    files.make_folder("")
+    assert open_log(files, clean=False).end_offset == log.end_offset
