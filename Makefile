@@ -42,7 +42,7 @@ docs: $(VENV)/.dev ## write the pages that are made from code and data: compatib
 	@$(BIN)/python tools/generate_compatibility.py
 	@$(BIN)/python tools/generate_configuration.py
 
-compat: $(VENV)/.dev ## what needs the real Kafka: its jars, its tools on our data, and conformance
+compat: $(VENV)/.dev ## clients in other languages, Kafka's own tools, the real Kafka's jars
 	@.ci/compat $(BIN)
 
 conformance: $(VENV)/.dev ## compat_tests, unchanged, against the real Kafka
