@@ -80,13 +80,17 @@ class LogFolder:
         self._files.make_folder(self.path)
         for name, content in self.new_files().items():
             self._files.replace(f"{self.path}/{name}", content, sync=False)
-        self.exists = self.epochs.is_kept = True
+        self._is_new()
 
     def was_made(self, held: dict[str, bytes]) -> None:
         """It was made elsewhere, with these `new_files`, and has its name now."""
-        self.exists = self.epochs.is_kept = True
+        self._is_new()
         if held[FILE_NAME] != self.epochs.content():
             self.epochs.save(sync=False)
+
+    def _is_new(self) -> None:
+        self.exists = self.epochs.is_kept = True
+        self.epochs.is_synced = False
 
     def unsynced(self, recovery_point: Offset) -> Unsynced:
         """What a loss of power might take; what lies below the recovery point was synced.

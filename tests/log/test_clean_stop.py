@@ -191,3 +191,15 @@ def test_what_was_deleted_before_it_does_not_come_back(files: CountingFiles) -> 
     close(directory)
     files.crash()
     assert start(files)[1].log_start_offset == 1
+
+
+def test_a_sync_of_what_had_no_folder_yet_counts_for_nothing(files: CountingFiles) -> None:
+    _, log = start(files)
+    log.sync()
+    append(log, batch())
+    log.sync()
+    assert f"{FOLDER}/partition.metadata" in files.synced
+    assert "" in files.synced, "where the folder has its name"
+    files.crash()
+    _, log = start(files)
+    assert (log.end_offset, log.folder.topic_id) == (1, TOPIC_ID)
