@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -109,22 +110,23 @@ def program(name: str) -> Command:
 
 
 def main() -> int:
-    buildable = []
+    present = []
     for language in LANGUAGES.values():
         missing = language.missing()
         if missing:
             what = f"not on PATH: {', '.join(missing)} ({language.remedy})"
             print(f"clients in {language.name}: left out, {what}", file=sys.stderr)
-            continue
-        print(f"clients in {language.name}: building", file=sys.stderr)
-        try:
-            language.build()
-        except RuntimeError as error:
+        else:
+            present.append(language)
+    with ThreadPoolExecutor() as pool:  # where one downloads or links, the next compiles.
+        builds = [pool.submit(language.build) for language in present]
+    for language, build in zip(present, builds, strict=True):
+        error = build.exception()
+        if error is not None:
             print(f"clients in {language.name}: {error}", file=sys.stderr)
             return 1
-        buildable.append(language.name)
-    print(" or ".join(buildable))
-    return int(os.environ.get("CI") == "true" and len(buildable) < len(LANGUAGES))
+    print(" or ".join(language.name for language in present))
+    return int(os.environ.get("CI") == "true" and len(present) < len(LANGUAGES))
 
 
 if __name__ == "__main__":
