@@ -82,7 +82,16 @@ class KafkaPythonMember:
 
     def _close(self) -> None:
         self._is_open = False
+        transports = [
+            connection.transport for connection in self._consumer._manager._conns.values()
+        ]
         self._consumer.close(autocommit=False)
+        # kafka-python 3.0.12 forgets the socket of a connection that has something to send just
+        # then, such as its own refresh of metadata: KafkaTCPTransport.close leaves the rest to
+        # the write, and the loop that would write has been stopped.
+        for transport in transports:
+            if transport is not None and transport._sock is not None:
+                transport._sock.close()
 
     def _consume(self) -> None:
         while self._is_open:

@@ -96,9 +96,11 @@ def talk(port: int, talk_to: Callable[[Client], Awaitable[None]], host: str = "1
 
     async def main() -> None:
         client = await connect(port, host)
-        await talk_to(client)
-        client.close()
-        await client.wait_closed()
+        try:
+            await talk_to(client)
+        finally:
+            client.close()
+            await client.wait_closed()
 
     asyncio.run(main())
 

@@ -23,6 +23,7 @@ from kafkalite.errors import ErrorCode, InvariantError
 from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -34,10 +35,11 @@ from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Uuid
 from tests.cli.serving import COMMAND, connect, environment, loopback_addresses, ran, serving, talk
-from tests.server.requests import batch, fetch, fetched, produce, produced, values
+from tests.server.requests import batch, fetch, fetched, list_offsets, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, make, simulated
 
-METADATA = 9
+METADATA, LIST_OFFSETS = 9, 7
+LATEST = -1
 CLEAN = ".kafka_cleanshutdown"
 
 
@@ -141,10 +143,15 @@ def test_data_that_contradicts_itself_ends_it_with_one_line(tmp_path: Path) -> N
         talk(served.port, write)
         assert served.end(signal.SIGTERM)[0] == 0
     with serving("--data", "d", folder=tmp_path) as served:
-        with (tmp_path / "d" / "t-0" / f"{0:020d}.log").open("ab") as file:
-            file.write(b"from somebody else")
 
         async def ask(client: Client) -> None:
+            # Logs are opened after the ready line, and what is found then is only a torn end.
+            opened = await client.ask(
+                list_offsets("t", (0, LATEST)), LIST_OFFSETS, ListOffsetsResponse
+            )
+            assert opened.topics[0].partitions[0].offset == 1
+            with (tmp_path / "d" / "t-0" / f"{0:020d}.log").open("ab") as file:
+                file.write(b"from somebody else")
             with pytest.raises(ConnectionError):
                 await client.ask(fetch("t", {0: 0}), FETCH, FetchResponse)
 
