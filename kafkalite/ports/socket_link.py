@@ -185,8 +185,12 @@ class SocketLink:
             self._end(None)
             return False
         self._connection.filled(size)
-        self._vigil.prolong()  # From the answer on: that is what the next request comes after.
-        return size <= SMALL_RECEIVE and size == len(space)
+        if size > SMALL_RECEIVE:
+            return False
+        # From the answer on: that is what the next request comes after. A client that sends much
+        # keeps the loop busy anyway, and needs its core for itself.
+        self._vigil.prolong()
+        return size == len(space)
 
     # Sending.
 

@@ -35,8 +35,12 @@ class Machine:
         self.pieces: list[int] = []
         self.ends: list[OSError | None] = []
         self.changed = asyncio.Event()
-        self._space = memoryview(bytearray(1024))
+        self.room(1024)
         made.append(self)
+
+    def room(self, size: int) -> None:
+        """For what one receive takes."""
+        self._space = memoryview(bytearray(size))
 
     def opened(self, link: Link) -> None:
         self.link = link

@@ -36,14 +36,17 @@ class NotingSocket(socket.socket):
         return super().sendmsg(buffers, ancdata, flags)
 
 
-async def _noting_link() -> tuple[socket.socket, NotingSocket, socket_link.SocketLink]:
+async def _noting_link(
+    vigil: Vigil | None = None,
+) -> tuple[socket.socket, NotingSocket, socket_link.SocketLink]:
     """The other end, and a link over a socket that notes."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         client = socket.create_connection(listening.getsockname())
         noting = NotingSocket(listening.accept()[0])
     machine = Machine()
     loop = asyncio.get_running_loop()
-    link = socket_link.SocketLink(loop, noting, machine, PeerEnds(), Vigil(loop.call_soon, 0))
+    vigil = vigil or Vigil(loop.call_soon, 0)
+    link = socket_link.SocketLink(loop, noting, machine, PeerEnds(), vigil)
     link.start()
     return client, noting, link
 
@@ -94,6 +97,25 @@ def test_one_turn_takes_a_mebibyte_of_a_slice(
         assert counts == [1 << 20, 1 << 20, 1 << 19]
         assert machine.ends == []
         client.close()
+
+    over_sockets(body)
+
+
+def test_only_a_small_receive_keeps_the_loop_awake() -> None:
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        soon: list[object] = []
+        client, _, _ = await _noting_link(Vigil(soon.append, 60))
+        machine = made[-1]
+        small = socket_link.SMALL_RECEIVE
+        machine.room(small + 1)
+        for size, begun in ((small + 1, 0), (small, 1)):
+            client.sendall(bytes(size))
+            await machine.until(lambda it: bool(it.pieces))
+            assert machine.pieces == [size]
+            assert len(soon) == begun
+            machine.pieces.clear()
+        client.close()
+        await machine.until(lambda it: bool(it.ends))
 
     over_sockets(body)
 

@@ -17,7 +17,8 @@ LONG_US = 3_600_000_000
 def test_it_lasts_for_its_length_after_the_last_bytes() -> None:
     soon: list[Callable[[], None]] = []
     now_ns = 0
-    vigil = Vigil(soon.append, 60, now_ns=lambda: now_ns)
+    given_way: list[int] = []
+    vigil = Vigil(soon.append, 60, now_ns=lambda: now_ns, give_way=lambda: given_way.append(now_ns))
 
     def turn() -> bool:
         """Whether there was anything to do, so that the loop would not have slept."""
@@ -37,6 +38,7 @@ def test_it_lasts_for_its_length_after_the_last_bytes() -> None:
     now_ns = 119_000
     turn()
     assert not turn()
+    assert given_way == [0, 59_000, 118_999], "once a look, and not at the end"
     vigil.prolong()
     assert turn(), "it begins anew"
 
