@@ -180,6 +180,7 @@ class ClientConnection(Generic[S]):
         self._was_active = True
         if self._buffer.filled(size) and not self._held:
             self._turn()
+        self._buffer.settle()
 
     def drained(self) -> None:
         """See `Connection`."""

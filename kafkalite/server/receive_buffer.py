@@ -1,18 +1,19 @@
 """Where a connection's bytes arrive, and the frames in them, parsed in place.
 
-A frame is an int32 length and that many bytes. Small frames are read many at a time into a buffer
-of the connection's own; a larger frame borrows a buffer from the broker's pool and gives it back as
-soon as it is empty, so an idle connection holds little and the pool's limit bounds all partial
-frames together.
+A frame is an int32 length and that many bytes. A receive goes into a buffer that the broker's pool
+offers for that moment. When its frames are handled nothing is left in most cases, and the next
+connection is offered the same buffer: an idle connection holds none. What is left is kept:
 
-    size of frame         buffer        space offered
-    up to OWN_BYTES       its own       all that is free
-    up to SHARED_BYTES    borrowed      all that is free: several frames a receive
-    larger                borrowed      exactly what is missing: nothing ever has to be moved
+    less than OWN_BYTES         moved to a small buffer of the connection's own
+    more                        the offered buffer is borrowed, until it is empty
+
+A frame up to SHARED_BYTES is received with what follows it, several in a receive. Of a larger one
+exactly what is missing is received: nothing ever has to be moved.
 
 A length is only a claim, so a buffer grows with what arrives: one that is full is changed for one
-of about twice its size. Whoever has delivered a large frame before is believed for as much, while
-the pool is not half lent.
+of about twice its size. Whoever has delivered a large frame before is believed for as much, and
+offered as much, while the pool is not half lent. The pool's limit bounds all partial frames
+together.
 
 Kafka differs: it has the whole buffer at once and no limit for all (`queued.max.request.bytes` is
 -1). With its limit set, a client that stalls in the middle of a request keeps its room for as long
@@ -71,39 +72,56 @@ class BufferPool:
         for those that show what they have."""
         return 2 * (self.lent_bytes + size) <= self.limit_bytes
 
+    def offer(self, size: int) -> memoryview | None:
+        """At least `size` bytes of any content, for one receive; None while half is lent. It comes
+        back by `take_back`, or becomes a loan by `lend`."""
+        capacity = _capacity(size)
+        return self._buffer(capacity) if self.lends_at_once(capacity) else None
+
+    def take_back(self, offered: memoryview) -> None:
+        """Nothing of it was needed for longer."""
+        self._keep(offered)
+
+    def lend(self, offered: memoryview) -> None:
+        """Something in it has to stay."""
+        self.lent_bytes += len(offered)
+
     def borrow(self, size: int, instead_of: memoryview | None = None) -> memoryview | None:
         """At least `size` bytes of any content; None while others hold too much. `instead_of` is a
         loan that is given back next."""
-        capacity = SHARED_BYTES if size <= SHARED_BYTES else 1 << (size - 1).bit_length()
-        if capacity > KEPT_BYTES:
-            capacity = size
+        capacity = _capacity(size)
         given_back = 0 if instead_of is None else len(instead_of)
         is_beyond = self.lent_bytes - given_back + capacity > self.limit_bytes
         if is_beyond and self._beyond is not None and self._beyond is not instead_of:
             return None
-        kept = self._kept.get(capacity)
-        if kept:
-            self._kept_bytes -= capacity
-            buffer = kept.pop()
-        elif capacity == SHARED_BYTES:
-            buffer = memoryview(bytearray(capacity))
-        else:
-            # Takes memory only as it fills, and all of it goes back to the system at its end.
-            buffer = memoryview(_map(capacity))
+        buffer = self._buffer(capacity)
         self.lent_bytes += capacity
         if is_beyond:
             self._beyond = buffer
         return buffer
 
-    def give_back(self, buffer: memoryview) -> None:
-        """The end of a loan. Those who wait are called, in their order, and may borrow."""
+    def _buffer(self, capacity: int) -> memoryview:
+        kept = self._kept.get(capacity)
+        if kept:
+            self._kept_bytes -= capacity
+            return kept.pop()
+        if capacity == SHARED_BYTES:
+            return memoryview(bytearray(capacity))
+        # Takes memory only as it fills, and all of it goes back to the system at its end.
+        return memoryview(_map(capacity))
+
+    def _keep(self, buffer: memoryview) -> None:
         capacity = len(buffer)
-        self.lent_bytes -= capacity
-        if buffer is self._beyond or self.lent_bytes <= self.limit_bytes:
-            self._beyond = None
         if self._kept_bytes + capacity <= KEPT_BYTES:
             self._kept_bytes += capacity
             self._kept.setdefault(capacity, []).append(buffer)
+
+    def give_back(self, buffer: memoryview) -> None:
+        """The end of a loan. Those who wait are called, in their order, and may borrow."""
+        self.lent_bytes -= len(buffer)
+        if buffer is self._beyond or self.lent_bytes <= self.limit_bytes:
+            self._beyond = None
+        self._keep(buffer)
         waiters, self._waiters = self._waiters, {}
         for callback in waiters:
             callback()
@@ -146,18 +164,28 @@ class BufferPool:
             self._watch(clock)
 
 
+def _capacity(size: int) -> int:
+    if size <= SHARED_BYTES:
+        return SHARED_BYTES
+    capacity = 1 << (size - 1).bit_length()
+    return capacity if capacity <= KEPT_BYTES else size
+
+
 def _map(size: int) -> mmap.mmap:
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
+_NO_BYTES = memoryview(bytearray())
+
+
 class ReceiveBuffer:
     """The unread bytes of one connection."""
 
     __slots__ = (
-        "_data", "_end", "_limit_bytes", "_need", "_own", "_pool", "_start", "_trusted_bytes",
-        "on_stalled", "received",
+        "_data", "_end", "_is_borrowed", "_is_offered", "_limit_bytes", "_need", "_pool", "_start",
+        "_trusted_bytes", "on_stalled", "received",
     )  # fmt: skip
 
     def __init__(
@@ -172,37 +200,48 @@ class ReceiveBuffer:
         self._trusted_bytes = 0
         """The size of the last large frame that came whole."""
         self._limit_bytes = limit_bytes
-        self._own = memoryview(bytearray(OWN_BYTES))
-        self._data = self._own
+        self._data = _NO_BYTES
+        self._is_offered = False
+        self._is_borrowed = False
         self._start = 0
         self._end = 0
         self._need = LENGTH_BYTES
         """Bytes from `_start` on without which nothing more can be told."""
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether `next_frame` has something to tell, or `make_room` something to do."""
-        return self._end - self._start >= self._need or self._end == len(self._data)
-
     def space(self) -> memoryview:
-        """Where the next bytes go; `filled` tells how many came. Call it when `is_ready` is False
-        and `make_room` has succeeded: it is then never empty."""
+        """Where the next bytes go; `filled` tells how many came, and `settle` ends it. Call it when
+        `next_frame` had no more and `make_room` has succeeded: it is then never empty."""
         if self._start == self._end:
-            self.make_room()
-            return self._own
+            return self._empty_space()
         if self._need > SHARED_BYTES:
             return self._data[self._end : self._start + self._need]
         return self._data[self._end :]
 
+    def _empty_space(self) -> memoryview:
+        data = self._data
+        if not self._is_offered:
+            self._let_go()
+            trusted = self._trusted_bytes
+            offered = self._pool.offer(trusted)
+            if offered is None:
+                self._data = memoryview(bytearray(OWN_BYTES))
+                return self._data
+            self._is_offered = True
+            data = self._data = offered
+        # The next frame is likely to be as large as the last: of the one behind it nothing, which
+        # would have to be moved.
+        return data[: self._trusted_bytes] if self._trusted_bytes else data
+
     def filled(self, size: int) -> bool:
-        """That many bytes came. Whether it is ready now."""
+        """That many bytes came. Whether `next_frame` has something to tell now, or `make_room`
+        something to do."""
         self.received += size
         end = self._end = self._end + size
         return end - self._start >= self._need or end == len(self._data)
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame, without its length; None when it is not there yet. The view is good
-        until the next call of `space` or `make_room`. `ProtocolError` when its length cannot be."""
+        until the next call of another method. `ProtocolError` when its length cannot be."""
         start = self._start
         have = self._end - start
         if have < self._need:
@@ -215,7 +254,7 @@ class ReceiveBuffer:
             self._need = LENGTH_BYTES + size
             return None
         if size > SHARED_BYTES:
-            self._trusted_bytes = min(self._need, KEPT_BYTES)
+            self._trusted_bytes = min(LENGTH_BYTES + size, KEPT_BYTES)
         self._need = LENGTH_BYTES
         self._start = body + size
         return self._data[body : body + size]
@@ -225,9 +264,7 @@ class ReceiveBuffer:
         Gives back what is borrowed when there is none."""
         start, end, need = self._start, self._end, self._need
         if start == end:
-            self._start = self._end = 0
-            if self._data is not self._own:
-                self._give_back()
+            self._let_go()
             return True
         data = self._data
         if start + need <= len(data):
@@ -245,6 +282,27 @@ class ReceiveBuffer:
         self._start, self._end = 0, rest
         return True
 
+    def settle(self) -> None:
+        """What was received and can be handled is handled: let go of what was offered, or keep of
+        it what is left."""
+        if not self._is_offered:
+            return
+        rest = self._end - self._start
+        if not rest:
+            self._let_go()
+        elif rest < OWN_BYTES and not (self._trusted_bytes and self._need > OWN_BYTES):
+            offered = self._data
+            self._data = memoryview(bytearray(OWN_BYTES))
+            self._data[:rest] = offered[self._start : self._end]
+            self._start, self._end = 0, rest
+            self._is_offered = False
+            self._pool.take_back(offered)
+        else:
+            self._is_offered = False
+            self._is_borrowed = True
+            self._pool.borrowers[self] = None
+            self._pool.lend(self._data)
+
     def _grown(self, rest: int, need: int) -> int:
         """How large a buffer the frame may have now, of which `rest` bytes have come."""
         trusted = min(need, self._trusted_bytes)
@@ -257,27 +315,29 @@ class ReceiveBuffer:
     def _change(self, size: int) -> bool:
         """Go on in a borrowed buffer of that size."""
         old = self._data
-        is_own = old is self._own
-        new = self._pool.borrow(size, instead_of=None if is_own else old)
+        new = self._pool.borrow(size, instead_of=old if self._is_borrowed else None)
         if new is None:
             return False
         rest = self._end - self._start
         new[:rest] = old[self._start : self._end]
+        self._let_go()
         self._data = new
-        if is_own:
-            self._pool.borrowers[self] = None
-        else:
-            self._pool.give_back(old)
+        self._is_borrowed = True
+        self._pool.borrowers[self] = None
         return True
 
     def clear(self) -> None:
         """Forget all bytes, and give back what is borrowed."""
-        self._start = self._end = 0
         self._need = LENGTH_BYTES
-        if self._data is not self._own:
-            self._give_back()
+        self._let_go()
 
-    def _give_back(self) -> None:
-        borrowed, self._data = self._data, self._own
-        del self._pool.borrowers[self]
-        self._pool.give_back(borrowed)
+    def _let_go(self) -> None:
+        data, self._data = self._data, _NO_BYTES
+        self._start = self._end = 0
+        if self._is_offered:
+            self._is_offered = False
+            self._pool.take_back(data)
+        elif self._is_borrowed:
+            self._is_borrowed = False
+            del self._pool.borrowers[self]
+            self._pool.give_back(data)

@@ -36,11 +36,11 @@ def receive(buffer: ReceiveBuffer, data: bytes) -> list[bytes]:
         size = min(len(space), len(data) - taken)
         space[:size] = data[taken : taken + size]
         taken += size
-        ready = buffer.filled(size)
-        assert ready == buffer.is_ready
-        while (view := buffer.next_frame()) is not None:
-            found.append(bytes(view))
-        assert buffer.make_room()
+        if buffer.filled(size):
+            while (view := buffer.next_frame()) is not None:
+                found.append(bytes(view))
+            assert buffer.make_room()
+        buffer.settle()
     return found
 
 
@@ -70,14 +70,50 @@ def test_the_largest_frame_allowed_is_taken() -> None:
     assert receive(buffer, frame(body)) == [body]
 
 
-def test_an_empty_buffer_holds_little_whatever_it_received() -> None:
+def test_an_empty_buffer_holds_nothing_whatever_it_received() -> None:
     pool = BufferPool(1 << 30)
-    buffer = ReceiveBuffer(pool, LIMIT_BYTES)
-    assert len(buffer.space()) == OWN_BYTES
-    for size in (3 << 20, 20_000, 10):
+    buffer, other = ReceiveBuffer(pool, LIMIT_BYTES), ReceiveBuffer(pool, LIMIT_BYTES)
+    for size in (10, 20_000, 10):
         receive(buffer, frame(bytes(size)))
         assert pool.lent_bytes == 0
-        assert len(buffer.space()) == OWN_BYTES
+        offered = buffer.space()
+        buffer.filled(0)
+        buffer.settle()
+        assert other.space().obj is offered.obj
+        other.settle()
+    receive(buffer, frame(bytes(3 << 20)))
+    assert pool.lent_bytes == 0
+
+
+def test_what_is_left_of_a_receive_is_kept_from_the_next_that_is_offered_its_room() -> None:
+    pool = BufferPool(1 << 30)
+    buffer, other = ReceiveBuffer(pool, LIMIT_BYTES), ReceiveBuffer(pool, LIMIT_BYTES)
+    for left, lent in ((OWN_BYTES - 1, 0), (OWN_BYTES, SHARED_BYTES)):
+        body = b"a" * 10_000
+        data = frame(b"first") + frame(body)[:left]
+        assert receive(buffer, data) == [b"first"]
+        assert pool.lent_bytes == lent
+        receive(other, frame(b"b" * 60_000))
+        assert receive(buffer, frame(body)[left:]) == [body]
+        assert pool.lent_bytes == 0
+
+
+def test_who_delivered_a_large_frame_gets_the_next_by_one_receive_and_nothing_behind_it() -> None:
+    pool = BufferPool(1 << 30)
+    buffer = proven(pool, 130_000)
+    data = frame(bytes(130_000))
+    assert len(buffer.space()) == len(data)
+    assert receive(buffer, data + data[:100]) == [data[LENGTH_BYTES:]]
+
+
+def test_little_is_offered_once_the_pool_is_half_lent() -> None:
+    pool = BufferPool(2 * SHARED_BYTES)
+    buffer, other = ReceiveBuffer(pool, LIMIT_BYTES), ReceiveBuffer(pool, LIMIT_BYTES)
+    assert len(other.space()) == SHARED_BYTES
+    other.settle()
+    receive(buffer, frame(bytes(50_000))[:OWN_BYTES])
+    assert pool.lent_bytes == SHARED_BYTES
+    assert len(other.space()) == OWN_BYTES
 
 
 def test_a_large_frame_is_given_no_more_space_than_it_misses() -> None:
@@ -162,6 +198,7 @@ def go_on(buffer: ReceiveBuffer, data: bytes) -> int:
         size = min(len(space), len(data) - taken)
         space[:size] = data[taken : taken + size]
         buffer.filled(size)
+        buffer.settle()
         taken += size
     return taken
 
@@ -201,6 +238,7 @@ def test_many_that_need_more_do_not_wait_for_each_other() -> None:
     assert [took for _, took in begun] == [SHARED_BYTES] * 4
     # Each is full, and cannot grow within the limit: one may beyond it.
     buffers = [buffer for buffer, _ in begun]
+    assert [buffer.next_frame() for buffer in buffers] == [None] * 4
     assert [buffer.make_room() for buffer in buffers] == [True, False, False, False]
     for buffer in buffers:
         assert buffer.make_room()
