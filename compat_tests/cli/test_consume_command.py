@@ -17,7 +17,7 @@ LINE = re.compile(r"(?P<place>\d+:\d+) +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}  (
 @pytest.fixture
 def ten(kafkalite: CommandLine, topic: str) -> str:
     """A topic of two partitions: five records in each, keys k0 to k9, a second apart."""
-    kafkalite("topics", "create", f"{topic}:2")
+    kafkalite("topics", "create", f"{topic}:2", "--set", "retention.ms=-1")  # Its records are old.
     lines = "".join(
         f'{{"key": "k{n}", "value": "v{n}", "partition": {n % 2},'
         f' "timestamp": {1_700_000_000_000 + 1000 * n}}}\n'

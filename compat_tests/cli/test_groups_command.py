@@ -16,7 +16,7 @@ Row = dict[str, object]
 @pytest.fixture
 def group(kafkalite: CommandLine, topic: str) -> str:
     """Has read 2 and 4 of the 10 records in each of two partitions; is named as its topic."""
-    kafkalite("topics", "create", f"{topic}:2")
+    kafkalite("topics", "create", f"{topic}:2", "--set", "retention.ms=-1")  # Its records are old.
     lines = "".join(
         f'{{"value": "v", "partition": {n % 2},'
         f' "timestamp": {1_700_000_000_000 + 1000 * (n // 2)}}}\n'

@@ -42,7 +42,7 @@ def test_keys_go_where_java_sends_them(kafkalite: CommandLine, topic: str) -> No
 def test_a_file_of_json_says_all_that_a_record_has(
     kafkalite: CommandLine, topic: str, tmp_path: Path
 ) -> None:
-    kafkalite("topics", "create", f"{topic}:3")
+    kafkalite("topics", "create", f"{topic}:3", "--set", "retention.ms=-1")  # Its records are old.
     file = tmp_path / "records"
     file.write_text(
         '{"key": "a", "value": {"x": 1}, "headers": [["h", "1"], ["h", "2"]], "partition": 2,'
