@@ -16,6 +16,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
+from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
 
 SNAPSHOT_SUFFIX = ".snapshot"
@@ -109,8 +110,6 @@ def format_snapshot(states: Sequence[ProducerState]) -> bytes:
     """The content of a snapshot file, in the order given."""
     if not states:
         return _EMPTY
-    from crc32c import crc32c
-
     body = bytearray(_COUNT.pack(len(states)))
     for state in states:
         last = state.batches[-1] if state.batches else _NO_BATCH
@@ -125,7 +124,7 @@ def format_snapshot(states: Sequence[ProducerState]) -> bytes:
             state.coordinator_epoch,
             -1 if first is None else first,
         )
-    return _HEAD.pack(_VERSION, crc32c(bytes(body))) + bytes(body)
+    return _HEAD.pack(_VERSION, load_crc32c()(body)) + bytes(body)
 
 
 def parse_snapshot(data: bytes) -> list[ProducerState]:
@@ -137,9 +136,7 @@ def parse_snapshot(data: bytes) -> list[ProducerState]:
     version, crc = _HEAD.unpack_from(data)
     if version != _VERSION:
         raise CorruptRecordError(f"a producer snapshot of version {version}")
-    from crc32c import crc32c
-
-    if crc32c(data[_HEAD.size :]) != crc:
+    if load_crc32c()(memoryview(data)[_HEAD.size :]) != crc:
         raise CorruptRecordError("a producer snapshot whose CRC is wrong")
     (count,) = _COUNT.unpack_from(data, _HEAD.size)
     start = _HEAD.size + _COUNT.size

@@ -25,14 +25,14 @@ batch; records inside one are `record.py`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
-from functools import cache
 from struct import Struct
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs
 
 Buffer = bytes | bytearray | memoryview
@@ -188,19 +188,10 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
         position += LOG_OVERHEAD + header.batch_length
 
 
-@cache
-def _crc32c() -> Callable[[memoryview], int]:
-    """The library costs 50 ms to import, so the first batch pays for it and not the start."""
-    from crc32c import crc32c
-
-    function: Callable[[memoryview], int] = crc32c
-    return function
-
-
 def compute_crc(buffer: Buffer, position: int, size_bytes: int) -> int:
     """CRC-32C of the batch of `size_bytes` (whole) at `position`, without a copy."""
     view = memoryview(buffer)[position + _ATTRIBUTES_POSITION : position + size_bytes]
-    return _crc32c()(view)
+    return load_crc32c()(view)
 
 
 def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
@@ -208,7 +199,7 @@ def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     end = position + LOG_OVERHEAD + header.batch_length
     if end > len(buffer):
         return False
-    return _crc32c()(memoryview(buffer)[position + _ATTRIBUTES_POSITION : end]) == header.crc
+    return load_crc32c()(memoryview(buffer)[position + _ATTRIBUTES_POSITION : end]) == header.crc
 
 
 def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0) -> None:
