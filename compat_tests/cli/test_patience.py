@@ -13,9 +13,10 @@ from kafkalite.cli import patience
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.schema import Request, Response, schema_of
+from kafkalite.server.broker import Broker as ServerBroker
 from kafkalite.server.interceptor import Refuse
 from kafkalite.server.request import RequestContext
-from kafkalite.testing import Broker, broker_thread
+from kafkalite.testing import Broker
 
 FIND = (ErrorCode.COORDINATOR_NOT_AVAILABLE,)
 OF_COORDINATORS = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
@@ -64,7 +65,8 @@ class NotReady:
 def not_ready(kafkalite: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[NotReady]:
     """Of a broker of the test's own, which has a topic and a group that has read from it."""
     fault = NotReady()
-    monkeypatch.setattr(broker_thread, "Broker", partial(broker_thread.Broker, interceptor=fault))
+    faulty = partial(ServerBroker, interceptor=fault)
+    monkeypatch.setattr("kafkalite.testing.broker_thread.Broker", faulty)
     monkeypatch.setattr(patience, "_PAUSE_S", 0)
     with Broker(topics={"t": 1}) as broker:
         monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", broker.bootstrap)
