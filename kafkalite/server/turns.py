@@ -4,7 +4,8 @@ theirs in between."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
@@ -38,17 +39,37 @@ class Turns:
 
     def go_on(self, parked: Parked, make: MakeAnswer | None) -> None:
         """Do the rest in later turns, and complete `parked` then; None: that is another's. Whoever
-        does not wait any more has nothing done for them."""
+        does not wait any more has nothing done for them. What a piece raises is the answer."""
 
         def turn() -> None:
             if parked.done:
                 return
-            if not self.take():
+            try:
+                is_over = self.take()
+            except Exception as failure:  # noqa: BLE001  # Dispatch maps it, as in the first turn.
+                parked.complete(partial(_fail, failure))
+                return
+            if not is_over:
                 self.go_on(parked, make)
             elif make is not None:
                 parked.complete(make)
 
         self._clock.call_at(self._clock.now_ms(), turn)
+
+
+def _fail(failure: Exception) -> NoReturn:
+    raise failure
+
+
+def complete_in_turns(
+    clock: Clock, parked: Parked, pieces: Iterator[int], make: MakeAnswer
+) -> None:
+    """Complete `parked` when all `pieces` are done: at once where they are few."""
+    turns = Turns(clock, pieces)
+    if turns.take():
+        parked.complete(make)
+    else:
+        turns.go_on(parked, make)
 
 
 def answer_in_turns(
