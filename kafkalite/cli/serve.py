@@ -64,7 +64,7 @@ def serve(
     if partitions is not None:
         values["num.partitions"] = str(partitions)
     folder = _folder(values, data, ephemeral=ephemeral)
-    serve_until_stopped(Plan(_checked(values), folder, topics, json, ready_file))
+    serve_until_stopped(Plan(_checked(values, settings.origins), folder, topics, json, ready_file))
 
 
 def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str | None:
@@ -80,9 +80,9 @@ def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str
     return folder
 
 
-def _checked(values: dict[str, str]) -> BrokerConfig:
-    """`WrongUseError` for what no broker can have."""
-    from kafkalite.config.listeners import parse_ip_limits, parse_listeners
+def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
+    """`WrongUseError` for what no broker can have; `origins` as in `Settings`."""
+    from kafkalite.config.listeners import ListenersError, parse_ip_limits, parse_listeners
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import KafkaError
 
@@ -90,6 +90,12 @@ def _checked(values: dict[str, str]) -> BrokerConfig:
         config = BrokerConfig.of(values)
         parse_listeners(config)
         parse_ip_limits(config)
+    except ListenersError as error:
+        places = [f"{key} ({origins[key]})" for key in error.keys if key in origins]
+        parts = (error.message.removesuffix("."), error.remedy, f"see {' and '.join(places)}")
+        raise WrongUseError(
+            "; ".join(part for part in parts if part not in ("", "see "))
+        ) from error
     except KafkaError as error:
         raise WrongUseError(error.message) from error
     return config
