@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.logs import LogFormat, log_note, start_logging
 from kafkalite.cli.settings import gather
-from kafkalite.cli.topic_wish import parse_topics
+from kafkalite.cli.topic_wish import first_topics
 from kafkalite.ports.process import raise_descriptor_limit
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def serve(
     raise_descriptor_limit()
     if port is not None and not 0 <= port <= _MAX_PORT:
         raise WrongUseError(f"--port {port}: not a number from 0 to {_MAX_PORT}")
-    topics = parse_topics(topic)
+    topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
-    for note in settings.notes:
+    for note in (*settings.notes, *topic_notes):
         log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     if partitions is not None:
