@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.logs import LogFormat, log_note, start_logging
 from kafkalite.cli.settings import gather
-from kafkalite.cli.topic_wish import first_topics
+from kafkalite.cli.topic_wish import MOST_PARTITIONS, first_topics
 from kafkalite.ports.process import raise_descriptor_limit
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def serve(
     start_logging(log_format)
     raise_descriptor_limit()
     if port is not None and not 0 <= port <= _MAX_PORT:
-        raise WrongUseError(f"--port {port}: not a number from 0 to {_MAX_PORT}")
+        raise WrongUseError(f"--port: {port} is not from 0 to {_MAX_PORT}")
+    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
+        raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
     topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
     for note in (*settings.notes, *topic_notes):

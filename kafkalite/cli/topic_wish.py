@@ -17,6 +17,8 @@ from kafkalite.cli.errors import WrongUseError
 
 MOST_PARTITIONS = (1 << 31) - 1
 """What the protocol can say."""
+LAST_PARTITION = MOST_PARTITIONS - 1
+"""The largest number of one."""
 AS_THE_BROKER_SAYS = -1
 """The number of partitions that CreateTopics takes for `num.partitions`."""
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
-from cyclopts.validators import Number
 
 from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.config_changes import change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.log_ranges import Topic, find_topics, log_ranges
+from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName, TopicNames
 from kafkalite.cli.output import (
     Column,
@@ -45,7 +45,7 @@ topics = App(
 
 _MOST_REPLICAS = (1 << 15) - 1
 """What the protocol can say."""
-_Partitions = Annotated[int, Parameter(validator=Number(gte=1, lte=MOST_PARTITIONS))]
+_Partitions = Annotated[int, Parameter(validator=from_to(1, MOST_PARTITIONS))]
 _LISTED = (
     Column("TOPIC", "topic", style="bold"),
     Column("PARTITIONS", "partitions", is_number=True),
@@ -127,7 +127,7 @@ def create(
     *,
     partitions: _Partitions | None = None,
     replication_factor: Annotated[
-        int | None, Parameter(validator=Number(gte=1, lte=_MOST_REPLICAS))
+        int | None, Parameter(validator=from_to(1, _MOST_REPLICAS))
     ] = None,
     set: tuple[str, ...] = (),
     if_not_exists: bool = False,
