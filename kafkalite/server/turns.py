@@ -37,20 +37,25 @@ class Turns:
                 return False
         return True
 
-    def go_on(self, parked: Parked, make: MakeAnswer | None) -> None:
+    def go_on(
+        self, parked: Parked, make: MakeAnswer | None, *, whoever_waits: bool = False
+    ) -> None:
         """Do the rest in later turns, and complete `parked` then; None: that is another's. Whoever
-        does not wait any more has nothing done for them. What a piece raises is the answer."""
+        does not wait any more has nothing done for them, unless `whoever_waits`: what has been
+        begun is not left half done then. What a piece raises is the answer."""
 
         def turn() -> None:
-            if parked.done:
+            if parked.done and not whoever_waits:
                 return
             try:
                 is_over = self.take()
-            except Exception as failure:  # noqa: BLE001  # Dispatch maps it, as in the first turn.
+            except Exception as failure:  # Dispatch maps it, as in the first turn.
+                if parked.done:
+                    raise
                 parked.complete(partial(_fail, failure))
                 return
             if not is_over:
-                self.go_on(parked, make)
+                self.go_on(parked, make, whoever_waits=whoever_waits)
             elif make is not None:
                 parked.complete(make)
 

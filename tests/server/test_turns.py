@@ -73,6 +73,39 @@ def test_an_answer_that_is_parked_already(count: int) -> None:
     assert made(parked)() is ANSWER
 
 
+@pytest.mark.parametrize("whoever_waits", [True, False])
+def test_whoever_does_not_wait_has_nothing_done_but_what_is_not_to_be_half_done(
+    *, whoever_waits: bool
+) -> None:
+    clock, done = HandClock(), []
+
+    def work() -> Iterator[int]:
+        for number in range(3):
+            done.append(number)
+            yield turns.TURN_COST
+
+    parked = Parked(clock, TimestampMs(clock.now_ms() + 5), lambda: LATE)
+    begun = turns.Turns(clock, work())
+    assert not begun.take()
+    begun.go_on(parked, None, whoever_waits=whoever_waits)
+    parked.abandon()
+    for _ in range(3):
+        clock.advance(0)
+    assert done == ([0, 1, 2] if whoever_waits else [0])
+    assert clock.waiting == 0
+
+
+def test_what_is_broken_is_raised_when_there_is_nobody_to_be_told() -> None:
+    clock = HandClock()
+    parked = Parked(clock, TimestampMs(clock.now_ms() + 5), lambda: LATE)
+    begun = turns.Turns(clock, pieces(1, fails=True))
+    begun.take()
+    begun.go_on(parked, None, whoever_waits=True)
+    parked.abandon()
+    with pytest.raises(KafkaError):
+        clock.advance(0)
+
+
 def made(parked: Parked) -> MakeAnswer:
     assert parked.done
     delivered: list[MakeAnswer] = []
