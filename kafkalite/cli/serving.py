@@ -13,7 +13,7 @@ from kafkalite.cli.client_listeners import ClientListener, client_listeners
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.listening import host_resolves
 from kafkalite.cli.readiness import Ready, ReadyFile
-from kafkalite.cli.start_failures import explained
+from kafkalite.cli.start_failures import check_descriptors, explained
 from kafkalite.cli.topic_wish import FirstTopics
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.vigil import STAY_AWAKE_US
@@ -43,9 +43,12 @@ class Plan(NamedTuple):
 
 def serve_until_stopped(plan: Plan) -> None:
     """`CommandError` when it cannot start, stopped by itself, or could not stop cleanly."""
+    check_descriptors()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_serve(plan))
+    except BrokenPipeError:  # Nobody reads the ready line.
+        raise
     except OSError as problem:  # Of the stop: those of the start are explained.
         raise CommandError(f"no clean stop: {problem}") from problem
 

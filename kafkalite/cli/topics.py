@@ -209,17 +209,23 @@ def alter(
         name: which
         partitions: how many in all; there cannot be fewer than before
         set: a topic setting, KEY=VALUE; may be repeated
-        delete: a topic setting that goes back to its default; may be repeated
+        delete: a topic setting that goes back to its default, and is set; may be repeated
     """
     if partitions is None and not set and not delete:
         raise WrongUseError("nothing to alter: use --partitions, --set or --delete")
     to_set = parse_assignments(set)
+    both = [key for key in delete if key in to_set]
+    if both:
+        raise WrongUseError(f"{both[0]} cannot be both set and deleted; say one of them")
+    changes = {**to_set, **dict.fromkeys(delete)}
     row = {"topic": name, "altered": True}
     line = f"altered {name}"
     with connection.admin() as admin:
         refusal = None
-        if to_set or delete:
-            refusal = change_configs(admin, "topic", name, to_set=to_set, to_delete=delete)
+        if changes:
+            (topic,) = admin.describe_topics([name])
+            refusal = Refusal(topic["error_code"]) if topic["error_code"] else None
+            refusal = refusal or change_configs(admin, "topic", name, changes)
         if partitions is not None and refusal is None:
             answer = when_ready(
                 admin,

@@ -124,7 +124,7 @@ def test_a_command_that_there_is_not() -> None:
     ("words", "says"),
     [
         ((), "there is no command"),
-        (("--topics", "a:3", "--", "true"), "--topics. Did you mean --topic?"),
+        (("--topics", "a:3", "--", "true"), "no option --topics (is it --topic?)"),
         (("--topics=a:3", "true"), "is it --topic?"),
         (("--topics", "a:3", "true", "--version"), "is it --topic?"),
         (("--partition", "3", "true", "-h"), "is it --partitions?"),
