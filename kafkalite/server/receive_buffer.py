@@ -179,14 +179,9 @@ class ReceiveBuffer:
         self._need = LENGTH_BYTES
         """Bytes from `_start` on without which nothing more can be told."""
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether `next_frame` has something to tell, or `make_room` something to do."""
-        return self._end - self._start >= self._need or self._end == len(self._data)
-
     def space(self) -> memoryview:
-        """Where the next bytes go; `filled` tells how many came. Call it when `is_ready` is False
-        and `make_room` has succeeded: it is then never empty."""
+        """Where the next bytes go; `filled` tells how many came. Call it when it was not ready, or
+        `make_room` has succeeded: it is then never empty."""
         if self._start == self._end:
             self.make_room()
             return self._own
@@ -195,7 +190,8 @@ class ReceiveBuffer:
         return self._data[self._end :]
 
     def filled(self, size: int) -> bool:
-        """That many bytes came. Whether it is ready now."""
+        """That many bytes came. Whether it is ready now: `next_frame` has something to tell, or
+        `make_room` something to do."""
         self.received += size
         end = self._end = self._end + size
         return end - self._start >= self._need or end == len(self._data)
