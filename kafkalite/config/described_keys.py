@@ -426,8 +426,6 @@ remote.log.storage.manager.impl.prefix STRING nonempty = rsm.config.
     How the settings of that class begin.
 remote.log.storage.system.enable BOOLEAN = false
     Whether tiered storage is on.
-replica.selector.class STRING
-    The Java class that chooses the replica a consumer reads from.
 replica.socket.receive.buffer.bytes INT = 65536
     SO_RCVBUF of the sockets that followers fetch with.
 replica.socket.timeout.ms INT = 30000
