@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Mapping
 from typing import NoReturn
 
+from kafkalite.config.described_keys import CLIENT_METRICS_KEYS
 from kafkalite.errors import ErrorCode, KafkaError
 
 _INTERVAL, _MATCH, _METRICS = "interval.ms", "match", "metrics"
@@ -36,8 +37,6 @@ _OPEN_COUNT = re.compile(r"(?<!\\)\{\d*$", re.ASCII)
 
 def validate_client_metrics(values: Mapping[str, str]) -> None:
     """`values`: all that the subscription would have. `KafkaError` for the first thing wrong."""
-    from kafkalite.config.described_keys import CLIENT_METRICS_KEYS  # Few ask: not at a start.
-
     for name in values:
         if name not in CLIENT_METRICS_KEYS:
             _refuse(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")

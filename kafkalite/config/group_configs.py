@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
+from kafkalite.config.described_keys import GROUP_KEYS, broker_keys
 from kafkalite.config.keys import Value
 from kafkalite.errors import ErrorCode, KafkaError
 
@@ -80,8 +81,6 @@ _SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 def validate_group_config(values: Mapping[str, str], broker: Mapping[str, str]) -> None:
     """`values`: all that the group would have. `broker`: the settings of the broker's own file, as
     text. `KafkaError(INVALID_CONFIG)` for what it may not have."""
-    from kafkalite.config.described_keys import GROUP_KEYS  # Few ask: not at a start.
-
     unknown = [name for name in values if name not in GROUP_KEYS]
     if unknown:
         _refuse(f"Unknown group config name: {min(unknown)}")
@@ -158,8 +157,6 @@ def _check_sessions(parsed: Mapping[str, Value], broker: Mapping[str, str]) -> N
 
 
 def _of_broker(name: str, broker: Mapping[str, str]) -> int:
-    from kafkalite.config.described_keys import broker_keys
-
     key = broker_keys()[name]
     assert key.default is not None, name
     value = key.parse(broker.get(name, key.default))
@@ -168,8 +165,6 @@ def _of_broker(name: str, broker: Mapping[str, str]) -> int:
 
 
 def _assignors(broker: Mapping[str, str]) -> tuple[str, ...]:
-    from kafkalite.config.described_keys import broker_keys
-
     key = broker_keys()[_ASSIGNORS]
     value = key.parse(broker.get(_ASSIGNORS, key.default or ""))
     assert isinstance(value, tuple)

@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kafkalite.config.client_metrics import validate_client_metrics
 from kafkalite.config.definitions import TOPIC_KEYS
-from kafkalite.config.group_configs import validate_group_config
 from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.views import validate_topic_config
 from kafkalite.controller.config_edits import changes, config_records, edited_list
@@ -141,10 +139,14 @@ def _alter(
         case ConfigResourceType.TOPIC:
             _check_topic(image, resource.name, after)
         case ConfigResourceType.GROUP:
+            from kafkalite.config.group_configs import validate_group_config  # Few ask.
+
             if not resource.name:
                 _refuse("Default group resources are not allowed.")
             validate_group_config(after, own_settings)
         case _:
+            from kafkalite.config.client_metrics import validate_client_metrics  # Few ask.
+
             if not resource.name:
                 _refuse("Subscription name can't be empty")
             validate_client_metrics(after)
