@@ -331,3 +331,24 @@ async def test_a_client_whose_name_makes_too_long_a_member_id_is_refused(
         else:
             assert (joined.error_code, joined.member_id, joined.generation_id) == (code, "", -1)
     assert (await join(running)).error_code == ErrorCode.NONE, "others are served"
+
+
+@served()
+async def test_whoever_would_be_told_of_such_a_member_is_refused(running: Running) -> None:
+    """A leader is told of all members. What the real Kafka answers, the missing member id too."""
+    await find(running)
+    leader, long = await running.client(), await running.connect("long")
+    joined = await stable_member(running)
+    request = join_request()
+    request.group_instance_id = "i" * 32_731
+    waiting = long.send(request, 5, JoinGroupResponse)
+    await running.wait_ms()
+    assert not waiting.done()
+    refused = await join_again(leader, joined.member_id, 5)
+    for answer in (refused, await waiting):
+        assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (answer.member_id, answer.generation_id, answer.members) == ("", -1, [])
+    joined.generation_id += 1
+    synced = await leader.ask(sync_request(joined), SYNC, SyncGroupResponse)
+    assert synced.error_code == ErrorCode.UNKNOWN_SERVER_ERROR, "no record holds the name either"
+    assert await heartbeat(running, joined) == ErrorCode.REBALANCE_IN_PROGRESS
