@@ -148,3 +148,11 @@ def test_mistakes_are_told(kafkalite: CommandLine, ten: str) -> None:
     ):
         assert says in kafkalite.refusal("consume", ten, *options, code=2)
     assert f"{ten}-none" not in kafkalite("topics", "list")
+
+
+def test_without_transactions_all_is_committed(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic)
+    kafkalite("produce", topic, typed=b"a\nb\n")
+    words = ("consume", topic, "--raw", "--isolation", "read_committed")
+    assert kafkalite(*words) == "a\nb\n"
+    assert kafkalite(*words, "--group", topic) == "a\nb\n"

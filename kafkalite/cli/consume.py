@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
+from kafkalite.cli.log_ranges import Isolation, LogRange, find_topics, log_ranges
 from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
@@ -38,6 +38,7 @@ def consume(
     key: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     value: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     raw: bool = False,
+    isolation: Isolation = "read_uncommitted",
     connection: Connection = Connection(),
     output: Output = Output(),
 ) -> None:
@@ -55,6 +56,8 @@ def consume(
         key: only records whose key has this in it
         value: only records whose value has this in it
         raw: print values only, as they are
+        isolation: read_committed passes over what transactions have not committed, and ends where
+            the oldest open one begins
     """
     if raw and output.json:
         raise WrongUseError("--raw and --json cannot go together; use one of them")
@@ -64,9 +67,9 @@ def consume(
     wanted = _filters(key, value)
     show = show_json if output.json else show_value if raw else Lines().show
     if group is None:
-        reading = _partitions(connection, topic, position, partition, follow=follow)
+        reading = _partitions(connection, topic, position, partition, isolation, follow=follow)
     else:
-        reading = _group(connection, topic, position, group, follow=follow)
+        reading = _group(connection, topic, position, group, isolation, follow=follow)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # A group is to be left.
     try:
         with reading as reader:
@@ -99,11 +102,12 @@ def _partitions(
     topic: str,
     position: Position,
     numbers: Collection[int],
+    isolation: Isolation,
     *,
     follow: bool,
 ) -> Iterator[RecordReader]:
     with connection.admin() as admin:
-        ranges = log_ranges(admin, find_topics(admin, [topic]))
+        ranges = log_ranges(admin, find_topics(admin, [topic]), isolation)
         if numbers:
             known = {each.partition for each in ranges}
             for number in numbers:
@@ -113,7 +117,7 @@ def _partitions(
         starts = resolve(admin, position, ranges)
     _note_an_offset_beyond_the_end(topic, position, ranges.values())
     ends = None if follow else {each: log.end_offset for each, log in ranges.items()}
-    with connection.consumer(group_id=None) as consumer:
+    with connection.consumer(group_id=None, isolation_level=isolation) as consumer:
         reader = PartitionReader(consumer, starts, ends)
         yield WatchedReader(reader, consumer, connection.bootstrap)
 
@@ -132,7 +136,13 @@ def _note_an_offset_beyond_the_end(
 
 @contextmanager
 def _group(
-    connection: Connection, topic: str, position: Position, group: str, *, follow: bool
+    connection: Connection,
+    topic: str,
+    position: Position,
+    group: str,
+    isolation: Isolation,
+    *,
+    follow: bool,
 ) -> Iterator[RecordReader]:
     if not isinstance(position, Edge):
         raise WrongUseError(
@@ -142,7 +152,10 @@ def _group(
     with connection.admin() as admin:
         find_topics(admin, [topic])
     with connection.consumer(
-        group_id=group, auto_offset_reset=position.value, enable_auto_commit=False
+        group_id=group,
+        auto_offset_reset=position.value,
+        enable_auto_commit=False,
+        isolation_level=isolation,
     ) as consumer:
         reader = GroupReader(consumer, topic, follow=follow)
         yield WatchedReader(reader, consumer, connection.bootstrap)

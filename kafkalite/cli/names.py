@@ -43,7 +43,11 @@ def _brokers(context: CompletionContext) -> list[str]:
 
 def _connection(context: CompletionContext) -> Connection:
     """That of the words typed so far."""
-    return Connection(bootstrap=str(context["--bootstrap"].value))
+    config = context["--command-config"].value
+    return Connection(
+        bootstrap=str(context["--bootstrap"].value),
+        command_config=None if config is None else str(config),
+    )
 
 
 def _is_named(kind: object, value: str | list[str] | None) -> None:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
-_MOST_BYTES = 1 << 20
-"""Of a file. Kafka's own with all its comments has 7 KB."""
 _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
 """Without one of these the environment sets nothing."""
 
@@ -73,21 +71,10 @@ def gather(
 
 
 def _read_file(path: str) -> dict[str, Given]:
+    from kafkalite.cli.properties_files import read_properties_file
     from kafkalite.config.environment import Given
-    from kafkalite.config.properties import PropertiesError, is_text, parse_properties
 
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise WrongUseError(f"--config {path}: it is longer than {_MOST_BYTES} bytes")
-        if not is_text(data):
-            raise WrongUseError(f"--config {path}: this is no properties file, but a binary one")
-        properties = parse_properties(data)
-    except OSError as error:
-        raise WrongUseError(f"--config {path}: {error.strerror or error}") from error
-    except PropertiesError as error:
-        raise WrongUseError(f"--config {path}: {error}") from error
+    properties = read_properties_file(path, "--config")
     return {name: Given(each.value, f"{path}:{each.line}") for name, each in properties.items()}
 
 
