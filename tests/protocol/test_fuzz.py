@@ -18,7 +18,6 @@ from kafkalite.errors import ProtocolError
 from kafkalite.protocol import codec
 from kafkalite.protocol.api_keys import request_class, response_class
 from kafkalite.protocol.decoding import OBJECT_WEIGHT
-from kafkalite.protocol.fields import RawTaggedField
 from kafkalite.protocol.headers import read_request_header, read_response_header
 from kafkalite.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -31,7 +30,7 @@ from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kafkalite.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.record_frames import decode_coordinator_record, decode_metadata_record
-from kafkalite.protocol.schema import Message, schema_of
+from kafkalite.protocol.schema import Message, RawTaggedField, schema_of
 from tests.protocol.message_values import Maker, all_versions, message_classes
 
 DATA = Path(__file__).parents[1] / "data"
