@@ -58,6 +58,10 @@ def gather(
         notes += _set_port(given, port)
     for text in assignments:
         _assign(given, text, port=port)
+    if "config.providers" in given:
+        from kafkalite.cli.indirect_values import resolve_references
+
+        notes += resolve_references(given, environment)
     if given:
         notes += _reviewed(given)
     values = {name: each.value for name, each in given.items()}
@@ -80,10 +84,17 @@ def _read_file(path: str) -> dict[str, Given]:
 
 def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:
     """What there is to tell of it."""
-    from kafkalite.config.environment import read_environment
+    from kafkalite.config.environment import Given, read_environment
     from kafkalite.config.review import is_of_a_broker, without_those_of_clients
 
+    files: Mapping[str, str] = {}
+    if any(name.endswith("_FILE") for name in environment):
+        from kafkalite.cli.indirect_values import with_files_read
+
+        environment, files = with_files_read(environment)
     found, listeners, cluster_id = read_environment(environment)
+    for name, (value, origin) in found.items():
+        found[name] = Given(value, files.get(origin, origin))
     settings, notes = without_those_of_clients(found)
     given.update(settings)
     if listeners is not None:
