@@ -19,7 +19,7 @@ from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
 from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
-from kafkalite.cli.shell_completion import completion
+from kafkalite.cli.shell_completion import completion_of
 from kafkalite.cli.topics import topics
 
 
@@ -39,7 +39,7 @@ def new_app() -> App:
     app.command(consume, group=CLUSTER, sort_key=3)
     app.command(groups)
     app.command(configs)
-    app.command(completion, group=OPTIONS)
+    app.command(completion_of(app), group=OPTIONS)
     app["--help"].group = app["--version"].group = OPTIONS
     return app
 

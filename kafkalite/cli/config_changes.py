@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 ConfigKind = Literal["topic", "broker", "group"]
 """What has settings. A broker is named by its id."""
+ConfigAnswers = Mapping[str, Mapping[str, Any]]  # `Any`: kafka-python's words of DescribeConfigs.
+"""By key."""
 ConfigChanges = Mapping[str, str | None]
 """New values by key; None: delete it, so that it has its default again."""
 
 
 def configs_of(
     admin: KafkaAdminClient, kind: ConfigKind, names: Sequence[str], *, all_of_them: bool
-) -> list[Mapping[str, Mapping[str, Any]]]:  # `Any`: kafka-python's words for DescribeConfigs.
+) -> list[ConfigAnswers]:
     """For each name its settings by key, each with `value`, `config_source` and more; without
     `all_of_them` only those that were set for this very thing."""
     from kafka.admin import ConfigResource

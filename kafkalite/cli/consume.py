@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -18,7 +18,7 @@ from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
 from kafkalite.cli.positions import AtOffset, Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
-from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
+from kafkalite.cli.record_reader import GroupReader, PartitionReader, Record, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
 from kafkalite.cli.topic_wish import LAST_PARTITION
 from kafkalite.cli.watched_reader import WatchedReader
@@ -81,14 +81,14 @@ def consume(
         signal.signal(signal.SIGTERM, before)
 
 
-Matches = Callable[[Any], bool]  # `Any`: kafka-python's ConsumerRecord.
+Matches = Callable[[Record], bool]
 
 
 def _filters(key: str | None, value: str | None) -> Matches:
     of_key = None if key is None else TextFilter(key, "--key")
     of_value = None if value is None else TextFilter(value, "--value")
 
-    def matches(record: Any) -> bool:
+    def matches(record: Record) -> bool:
         return (of_key is None or of_key.matches(record.key)) and (
             of_value is None or of_value.matches(record.value)
         )

@@ -143,7 +143,7 @@ def _ends(
 
 
 def _progress(
-    committed: Mapping[TopicPartition, Any],
+    committed: Mapping[TopicPartition, Any],  # `Any`: kafka-python's OffsetAndMetadata.
     members: Iterable[Member],
     ends: Mapping[TopicPartition, int],
 ) -> tuple[Progress, ...]:

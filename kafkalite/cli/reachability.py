@@ -25,8 +25,8 @@ def try_to_connect(place: _Place) -> None:
 
 def check_advertised(bootstrap: _Place, security: ClientSecurity) -> None:
     """`CommandError` when the broker there does not let this client in, or tells clients to go
-    where none of them can. Whether what is there speaks
-    without TLS and SASL, is no concern of this."""
+    where none of them can. Whether what is there speaks without TLS and SASL, is no concern of
+    this."""
     try:
         places = _advertised(bootstrap, security)
     except (OSError, ProtocolError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -28,7 +28,7 @@ from kafkalite.cli.panels import CLUSTER, OPTIONS
 from kafkalite.cli.patience import each_when_ready, when_ready
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
-from kafkalite.cli.topic_views import described, listed
+from kafkalite.cli.topic_views import TopicDocument, described, listed
 from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, MOST_PARTITIONS, parse_topics
 from kafkalite.errors import ErrorCode
 
@@ -107,7 +107,7 @@ def describe(
         _print_described(document, is_first=number == 0)
 
 
-def _print_described(document: Mapping[str, Any], *, is_first: bool) -> None:
+def _print_described(document: TopicDocument, *, is_first: bool) -> None:
     if not is_first:
         print()
     partitions = document["partitions"]
@@ -176,7 +176,7 @@ def _code(answer: Topic) -> int:
     return int(answer["error_code"])
 
 
-def _created(answer: Mapping[str, Any], *, if_not_exists: bool) -> Result:
+def _created(answer: Topic, *, if_not_exists: bool) -> Result:
     name, code = answer["name"], answer["error_code"]
     is_there = if_not_exists and code == ErrorCode.TOPIC_ALREADY_EXISTS
     refusal = Refusal(code, answer["error_message"]) if code and not is_there else None
@@ -257,7 +257,7 @@ def delete(
     output.results([_deleted(topic, if_exists=if_exists) for topic in found.values()])
 
 
-def _deleted(answer: Mapping[str, Any], *, if_exists: bool) -> Result:
+def _deleted(answer: Topic, *, if_exists: bool) -> Result:
     name, code = answer["name"], answer["error_code"]
     is_gone = if_exists and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     refusal = Refusal(code, answer.get("error_message")) if code and not is_gone else None

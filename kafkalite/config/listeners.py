@@ -90,8 +90,8 @@ class ListenerConfig:
 
 
 def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
-    """The listeners in their order, without those of controllers. `ListenersError` for
-    what cannot be."""
+    """The listeners in their order, without those of controllers. `ListenersError` for what cannot
+    be."""
     controllers = {name.upper() for name in config.controller_listener_names or ()}
     protocols = parse_protocols(config.listener_security_protocol_map)
     if PROTOCOL_MAP not in config.settings:
