@@ -10,7 +10,6 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.validation import BATCH_BYTES, BATCH_RECORDS
 from kafkalite.protocol.api_keys import FACTS, ApiKey
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.protocol.messages.fetch import PartitionData
 from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.receive_buffer import STALL_BYTES, STALL_MS
@@ -246,10 +245,9 @@ def test_what_an_api_does_and_does_not_is_said() -> None:
     said = {row["API"]: row for row in table("## Served")}
     for name in ("AlterConfigs", "IncrementalAlterConfigs"):  # brokers' settings too.
         assert re.search(r"topics?\b.*\bbrokers?\b", said[name]["what it does"])
-    # Nothing chooses a replica: what the answer has by itself says that there is none.
-    assert PartitionData().preferred_read_replica == -1
-    assert "preferred replicas" in said["Fetch"]["missing"]
-    assert "preferred_read_replica" in TEXT.partition("- **Fetch**: ")[2].partition("\n")[0]
+    # Replicas are chosen, of which none has anything to give before replication.
+    assert "followers" in said["Fetch"]["missing"]
+    assert "sent to none" in TEXT.partition("- **Fetch**: ")[2].partition("\n")[0]
 
 
 def test_links_lead_somewhere() -> None:

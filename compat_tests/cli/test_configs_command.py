@@ -95,6 +95,29 @@ def test_what_is_not_there_is_told(kafkalite: CommandLine, topic: str) -> None:
         assert ended.errors == f"kafkalite: {name}: {told['error']['message']}\n"
 
 
+def test_what_is_not_set_cannot_be_deleted(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic, "--set", "flush.ms=7")
+    until(lambda: "flush.ms" in settings(kafkalite, "topic", topic), True)
+    for keys, what in (
+        (("retention.ms",), "retention.ms is not set"),
+        (("flush.ms", "no.such"), "no.such is not set"),
+        (("no.such", "retention.ms"), "no.such, retention.ms are not set"),
+    ):
+        line = kafkalite.refusal("configs", "delete", "topic", topic, *keys)
+        assert line.startswith(f"kafkalite: {topic}: {what}; ")
+        assert f"`kafkalite configs describe topic {topic}` shows what is" in line
+        deletes = [f"--delete={key}" for key in keys]
+        assert what in kafkalite.refusal(
+            "topics", "alter", topic, *deletes, "--set", "segment.ms=8"
+        )
+    for kind, name in (("broker", "1"), ("group", topic)):
+        line = kafkalite.refusal("configs", "delete", kind, name, "num.io.threads")
+        assert "num.io.threads is not set" in line
+    assert list(settings(kafkalite, "topic", topic)) == ["flush.ms"], "all at once or none"
+    both = ("--set", "flush.ms=8", "--delete", "flush.ms")
+    assert "both set and deleted" in kafkalite.refusal("topics", "alter", topic, *both, code=2)
+
+
 def test_bad_settings_are_told_in_kafkas_words(kafkalite: CommandLine, topic: str) -> None:
     kafkalite("topics", "create", topic)
     for wrong in ("no.such=1", "retention.ms=soon"):

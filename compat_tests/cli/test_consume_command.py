@@ -139,7 +139,7 @@ def test_mistakes_are_told(kafkalite: CommandLine, ten: str) -> None:
     assert "there is no such topic" in kafkalite.refusal("consume", f"{ten}-none", "--group", "g")
     assert "has no partition 2" in kafkalite.refusal("consume", ten, "--partition", "2")
     for options, says in (
-        (("--count", "0"), "expected 1 or more"),
+        (("--count", "0"), "--count: 0 is not from 1"),
         (("--raw", "--json"), "cannot go together"),
         (("--group", "g", "--partition", "1"), "cannot go together"),
         (("--group", "g", "--from", "3"), "`kafkalite groups reset`"),
@@ -148,3 +148,11 @@ def test_mistakes_are_told(kafkalite: CommandLine, ten: str) -> None:
     ):
         assert says in kafkalite.refusal("consume", ten, *options, code=2)
     assert f"{ten}-none" not in kafkalite("topics", "list")
+
+
+def test_without_transactions_all_is_committed(kafkalite: CommandLine, topic: str) -> None:
+    kafkalite("topics", "create", topic)
+    kafkalite("produce", topic, typed=b"a\nb\n")
+    words = ("consume", topic, "--raw", "--isolation", "read_committed")
+    assert kafkalite(*words) == "a\nb\n"
+    assert kafkalite(*words, "--group", topic) == "a\nb\n"

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from compat_tests.cli.command_line import CommandLine
+from kafkalite.cli import produce
+from kafkalite.testing import Broker
 
 
 def in_order(records: list[Any]) -> list[Any]:
@@ -188,7 +190,7 @@ def test_mistakes_are_told_before_anything_is_sent(
         (("--separator", ":", "--format", "json"), "in JSON the key has its field"),
         (("--header", "a"), "expected NAME=VALUE"),
         (("--compression", "rar"), "rar"),
-        (("--acks", "2"), '"2"'),
+        (("--acks", "2"), "--acks 2: expected"),
     ):
         assert says in kafkalite.refusal("produce", topic, *options, code=2)
     assert "is illegal" in kafkalite.refusal("produce", f"{topic}/b", code=2)
@@ -196,3 +198,16 @@ def test_mistakes_are_told_before_anything_is_sent(
     ended = kafkalite.ended("produce", topic, "--partition", "2", typed=b"a\n")
     assert "line 1: there is no partition 2; the last is 1" in ended.errors
     assert kafkalite.records(topic) == []
+
+
+def test_a_topic_that_is_not_there_and_is_not_created_either(
+    kafkalite: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(produce, "_TOPIC_WITHIN_MS", 500)
+    with Broker(settings={"auto.create.topics.enable": False}) as broker:
+        line = kafkalite.refusal("produce", "t", "-b", broker.bootstrap)
+        assert kafkalite.json("topics", "list", "-b", broker.bootstrap) == []
+    assert line == (
+        "kafkalite: there is no topic t, and the broker does not create it by itself; "
+        "`kafkalite topics create t` does"
+    )

@@ -13,12 +13,13 @@ from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.groups import groups
+from kafkalite.cli.mistakes import convert_strictly, what_is_wrong
 from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
 from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
-from kafkalite.cli.shell_completion import completion
+from kafkalite.cli.shell_completion import completion_of
 from kafkalite.cli.topics import topics
 
 
@@ -29,7 +30,7 @@ def new_app() -> App:
         help="A server that speaks Kafka's protocol, and tools that look into any Kafka.",
         version=__version__,
         group_parameters=OPTIONS,
-        default_parameter=Parameter(negative=(), show_default=_shown),
+        default_parameter=Parameter(negative=(), show_default=_shown, converter=convert_strictly),
     )
     app.command(serve, group=BROKER, sort_key=1)
     app.command(run_command, group=BROKER, sort_key=2)
@@ -38,7 +39,7 @@ def new_app() -> App:
     app.command(consume, group=CLUSTER, sort_key=3)
     app.command(groups)
     app.command(configs)
-    app.command(completion, group=OPTIONS)
+    app.command(completion_of(app), group=OPTIONS)
     app["--help"].group = app["--version"].group = OPTIONS
     return app
 
@@ -53,7 +54,7 @@ def run(arguments: list[str]) -> int:
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        raise WrongUseError(" ".join(str(error).split())) from error
+        raise WrongUseError(what_is_wrong(error)) from error
     return code or 0
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from kafkalite.cli.assignments import parse_assignments
-from kafkalite.cli.config_changes import ConfigKind, change_configs, configs_of
+from kafkalite.cli.config_changes import ConfigChanges, ConfigKind, change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.names import ResourceName
@@ -28,6 +27,8 @@ configs = App(
     sort_key=5,
 )
 
+_Kind = Annotated[ConfigKind, Parameter(help="of what")]
+_Name = Annotated[ResourceName, Parameter(help="a topic, a broker's id, or a group")]
 _DESCRIBED = (
     Column("SETTING", "name", style="bold"),
     Column("VALUE", "value"),
@@ -46,8 +47,8 @@ _SOURCES = {
 
 @configs.command
 def describe(
-    kind: ConfigKind,
-    name: ResourceName,
+    kind: _Kind,
+    name: _Name,
     /,
     *,
     all: bool = False,
@@ -57,8 +58,6 @@ def describe(
     """Show settings: those that somebody set while the cluster ran, or all that act.
 
     Args:
-        kind: of what
-        name: a topic, a broker's id, or a group
         all: those of files and defaults too
     """
     with connection.admin() as admin:
@@ -89,8 +88,8 @@ def _for_people(row: Row) -> Row:
 
 @configs.command
 def set(
-    kind: ConfigKind,
-    name: ResourceName,
+    kind: _Kind,
+    name: _Name,
     assignments: list[str],
     /,
     *,
@@ -100,48 +99,44 @@ def set(
     """Change settings, all at once or none.
 
     Args:
-        kind: of what
-        name: a topic, a broker's id, or a group
         assignments: KEY=VALUE
     """
-    _change(kind, name, parse_assignments(assignments), (), connection, output)
+    _change(kind, name, parse_assignments(assignments), connection, output)
 
 
 @configs.command
 def delete(
-    kind: ConfigKind,
-    name: ResourceName,
+    kind: _Kind,
+    name: _Name,
     keys: list[str],
     /,
     *,
     connection: Connection = Connection(),
     output: Output = Output(),
 ) -> None:
-    """Let settings have their defaults again.
+    """Let settings have their defaults again, all at once or none.
 
     Args:
-        kind: of what
-        name: a topic, a broker's id, or a group
-        keys: by Kafka's names
+        keys: by Kafka's names; they must be set
     """
-    _change(kind, name, {}, keys, connection, output)
+    _change(kind, name, dict.fromkeys(keys), connection, output)
 
 
 def _change(
     kind: ConfigKind,
     name: str,
-    to_set: dict[str, str],
-    to_delete: Sequence[str],
+    changes: ConfigChanges,
     connection: Connection,
     output: Output,
 ) -> None:
     with connection.admin() as admin:
-        refusal = _absence(admin, kind, name) or change_configs(
-            admin, kind, name, to_set=to_set, to_delete=to_delete
-        )
+        refusal = _absence(admin, kind, name) or change_configs(admin, kind, name, changes)
     row = {"kind": kind, "name": name, "changed": refusal is None}
-    done = [f"{key}={value}" for key, value in to_set.items()] or list(to_delete)
-    line = f"{'set' if to_set else 'deleted'} {', '.join(done)} for {kind} {name}"
+    parts = [
+        f"deleted {key}" if value is None else f"set {key}={value}"
+        for key, value in changes.items()
+    ]
+    line = f"{', '.join(parts)} for {kind} {name}"
     output.results([Result(name, row, line, refusal)])
 
 

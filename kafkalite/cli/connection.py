@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
 
+from kafkalite.cli.client_security import ClientSecurity, read_security
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.reachability import CLIENT_ID, check_advertised, try_to_connect, written
+from kafkalite.cli.reachability import check_advertised, try_to_connect, written
 from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Connection:
         str, Parameter(alias="-b", env_var="KAFKA_BOOTSTRAP_SERVERS", metavar="HOST:PORT")
     ] = f"localhost:{_DEFAULT_PORT}"
     """a broker of the cluster, or some with commas between"""
+    command_config: Annotated[str | None, Parameter(metavar="FILE")] = None
+    """security.protocol, sasl.* and ssl.* of a client, as Kafka's tools take them"""
 
     @contextmanager
     def admin(self) -> Iterator[KafkaAdminClient]:
@@ -88,21 +91,32 @@ class Connection:
     def _connect(self, client: Callable[..., T], settings: Mapping[str, object]) -> T:
         from kafka.errors import KafkaTimeoutError
 
+        from kafkalite.cli.authentication import CLIENT_ID
+
         place = self._reachable()
-        check_advertised(place)
+        security = self._security()
+        check_advertised(place, security)
         try:
             return client(
                 bootstrap_servers=written(place),
                 client_id=CLIENT_ID,
                 bootstrap_timeout_ms=_ANSWER_WITHIN_MS,
+                **security.settings(),
                 **settings,
             )
         except KafkaTimeoutError as error:
             self.check()
+            spoken = security.protocol
             raise CommandError(
                 f"{self.bootstrap} takes connections, and does not answer like a Kafka broker "
-                f"without TLS and SASL; {_ELSEWHERE}"
+                f"that speaks {spoken}; say what it speaks in a file for --command-config, or name "
+                "another with --bootstrap"
             ) from error
+
+    def _security(self) -> ClientSecurity:
+        return (
+            ClientSecurity() if self.command_config is None else read_security(self.command_config)
+        )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -6,20 +6,24 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
+from kafkalite.cli.log_ranges import Isolation, LogRange, find_topics, log_ranges
+from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
 from kafkalite.cli.positions import AtOffset, Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
-from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
+from kafkalite.cli.record_reader import GroupReader, PartitionReader, Record, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
+from kafkalite.cli.topic_wish import LAST_PARTITION
 from kafkalite.cli.watched_reader import WatchedReader
+
+_MOST_RECORDS = (1 << 63) - 1
 
 
 def consume(
@@ -27,13 +31,14 @@ def consume(
     /,
     *,
     from_: Annotated[str, Parameter(metavar="WHERE")] = Edge.EARLIEST.value,
-    partition: tuple[int, ...] = (),
+    partition: Annotated[tuple[int, ...], Parameter(validator=from_to(0, LAST_PARTITION))] = (),
     group: GroupName | None = None,
     follow: Annotated[bool, Parameter(alias="-f")] = False,
-    count: Annotated[int | None, Parameter(alias="-n")] = None,
+    count: Annotated[int | None, Parameter(alias="-n", validator=from_to(1, _MOST_RECORDS))] = None,
     key: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     value: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     raw: bool = False,
+    isolation: Isolation = "read_uncommitted",
     connection: Connection = Connection(),
     output: Output = Output(),
 ) -> None:
@@ -51,9 +56,9 @@ def consume(
         key: only records whose key has this in it
         value: only records whose value has this in it
         raw: print values only, as they are
+        isolation: read_committed passes over what transactions have not committed, and ends where
+            the oldest open one begins
     """
-    if count is not None and count < 1:
-        raise WrongUseError(f"--count {count}: expected 1 or more")
     if raw and output.json:
         raise WrongUseError("--raw and --json cannot go together; use one of them")
     if group is not None and partition:
@@ -62,9 +67,9 @@ def consume(
     wanted = _filters(key, value)
     show = show_json if output.json else show_value if raw else Lines().show
     if group is None:
-        reading = _partitions(connection, topic, position, partition, follow=follow)
+        reading = _partitions(connection, topic, position, partition, isolation, follow=follow)
     else:
-        reading = _group(connection, topic, position, group, follow=follow)
+        reading = _group(connection, topic, position, group, isolation, follow=follow)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # A group is to be left.
     try:
         with reading as reader:
@@ -76,14 +81,14 @@ def consume(
         signal.signal(signal.SIGTERM, before)
 
 
-Matches = Callable[[Any], bool]  # `Any`: kafka-python's ConsumerRecord.
+Matches = Callable[[Record], bool]
 
 
 def _filters(key: str | None, value: str | None) -> Matches:
     of_key = None if key is None else TextFilter(key, "--key")
     of_value = None if value is None else TextFilter(value, "--value")
 
-    def matches(record: Any) -> bool:
+    def matches(record: Record) -> bool:
         return (of_key is None or of_key.matches(record.key)) and (
             of_value is None or of_value.matches(record.value)
         )
@@ -97,11 +102,12 @@ def _partitions(
     topic: str,
     position: Position,
     numbers: Collection[int],
+    isolation: Isolation,
     *,
     follow: bool,
 ) -> Iterator[RecordReader]:
     with connection.admin() as admin:
-        ranges = log_ranges(admin, find_topics(admin, [topic]))
+        ranges = log_ranges(admin, find_topics(admin, [topic]), isolation)
         if numbers:
             known = {each.partition for each in ranges}
             for number in numbers:
@@ -111,7 +117,7 @@ def _partitions(
         starts = resolve(admin, position, ranges)
     _note_an_offset_beyond_the_end(topic, position, ranges.values())
     ends = None if follow else {each: log.end_offset for each, log in ranges.items()}
-    with connection.consumer(group_id=None) as consumer:
+    with connection.consumer(group_id=None, isolation_level=isolation) as consumer:
         reader = PartitionReader(consumer, starts, ends)
         yield WatchedReader(reader, consumer, connection.bootstrap)
 
@@ -130,7 +136,13 @@ def _note_an_offset_beyond_the_end(
 
 @contextmanager
 def _group(
-    connection: Connection, topic: str, position: Position, group: str, *, follow: bool
+    connection: Connection,
+    topic: str,
+    position: Position,
+    group: str,
+    isolation: Isolation,
+    *,
+    follow: bool,
 ) -> Iterator[RecordReader]:
     if not isinstance(position, Edge):
         raise WrongUseError(
@@ -140,7 +152,10 @@ def _group(
     with connection.admin() as admin:
         find_topics(admin, [topic])
     with connection.consumer(
-        group_id=group, auto_offset_reset=position.value, enable_auto_commit=False
+        group_id=group,
+        auto_offset_reset=position.value,
+        enable_auto_commit=False,
+        isolation_level=isolation,
     ) as consumer:
         reader = GroupReader(consumer, topic, follow=follow)
         yield WatchedReader(reader, consumer, connection.bootstrap)

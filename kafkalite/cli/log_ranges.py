@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.refusals import Refusal
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from kafka.admin import KafkaAdminClient
 
 Topic = Mapping[str, Any]  # `Any`: kafka-python's own words for an answer to Metadata.
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+"""Which records of transactions can be read."""
 
 
 class LogRange(NamedTuple):
@@ -46,8 +49,13 @@ def partitions_of(topic: Topic) -> list[TopicPartition]:
     return [TopicPartition(topic["name"], number) for number in numbers]
 
 
-def log_ranges(admin: KafkaAdminClient, topics: Iterable[Topic]) -> dict[TopicPartition, LogRange]:
-    """Of all partitions that have a leader."""
+def log_ranges(
+    admin: KafkaAdminClient,
+    topics: Iterable[Topic],
+    isolation: Isolation = "read_uncommitted",
+) -> dict[TopicPartition, LogRange]:
+    """Of all partitions that have a leader. With `read_committed` a log ends at its last stable
+    offset."""
     from kafka import TopicPartition
     from kafka.admin import OffsetSpec
 
@@ -58,5 +66,5 @@ def log_ranges(admin: KafkaAdminClient, topics: Iterable[Topic]) -> dict[TopicPa
         if partition["leader_id"] >= 0
     ]
     starts = admin.list_partition_offsets(dict.fromkeys(led, OffsetSpec.EARLIEST))
-    ends = admin.list_partition_offsets(dict.fromkeys(led, OffsetSpec.LATEST))
+    ends = admin.list_partition_offsets(dict.fromkeys(led, OffsetSpec.LATEST), isolation)
     return {each: LogRange(starts[each].offset, ends[each].offset) for each in led}

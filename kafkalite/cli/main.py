@@ -1,7 +1,8 @@
 """Where the command line begins and ends: the exit code, and errors as one line.
 
-Exit codes: 0 all went well, 1 something failed, 2 wrong use, 130 stopped by Ctrl-C. `run` has those
-of its command.
+Exit codes: 0 all went well, 1 something failed, 2 wrong use, 130 stopped by Ctrl-C, 141 nobody read
+on (as after `| head`), which is what a shell shows for other programs that SIGPIPE ends. `run` has
+those of its command.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kafkalite.ports.process import open_standard_descriptors
 _FAILED = 1
 _WRONG_USE = 2
 _INTERRUPTED = 130
+_NOBODY_READS = 141
 
 
 def main(arguments: list[str]) -> int:
@@ -31,7 +33,7 @@ def main(arguments: list[str]) -> int:
         return _INTERRUPTED
     except BrokenPipeError:  # Nobody reads on, as after `| head`.
         _forget_output()
-        return _FAILED
+        return _NOBODY_READS
     except OSError as problem:  # Of the output, as when the disk is full.
         _forget_output()
         return _end(_FAILED, f"cannot go on: {problem.strerror or problem}")

@@ -43,13 +43,17 @@ def _brokers(context: CompletionContext) -> list[str]:
 
 def _connection(context: CompletionContext) -> Connection:
     """That of the words typed so far."""
-    return Connection(bootstrap=str(context["--bootstrap"].value))
+    config = context["--command-config"].value
+    return Connection(
+        bootstrap=str(context["--bootstrap"].value),
+        command_config=None if config is None else str(config),
+    )
 
 
 def _is_named(kind: object, value: str | list[str] | None) -> None:
     names = value if isinstance(value, list) else [value]
     if "" in names:
-        raise ValueError("A name cannot be empty.")
+        raise ValueError("the empty text is no name")
 
 
 TopicName = Annotated[str, Parameter(completer=_topics, validator=_is_named)]

@@ -1,6 +1,6 @@
 """What a command answers: a table for people, or JSON for machines, of the same rows.
 
-The names of JSON's fields are stable; README.md lists them.
+The names of JSON's fields are stable; docs/command-line.md lists them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def read_plain(command: Callable[..., object], words: Sequence[str]) -> dict[str
     """
     kinds = get_type_hints(command)
     kinds.pop("return", None)
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}  # As above.
     rest = iter(words)
     for word in rest:
         option, equals, text = word.partition("=")

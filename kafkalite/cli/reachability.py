@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import socket
 
+from kafkalite.cli.client_security import ClientSecurity
 from kafkalite.cli.errors import CommandError
 from kafkalite.errors import ProtocolError
 
-CLIENT_ID = "kafkalite-cli"
 CONNECT_WITHIN_S = 5.0
 """For each address."""
 _VERSION = 1
 """Of Metadata: the first that can ask for no topic."""
-_CHUNK_BYTES = 1 << 16
 
 _Place = tuple[str, int]
 """A host and a port."""
@@ -24,13 +23,21 @@ def try_to_connect(place: _Place) -> None:
     socket.create_connection(place, CONNECT_WITHIN_S).close()
 
 
-def check_advertised(bootstrap: _Place) -> None:
-    """`CommandError` when the broker there tells clients to go where none of them can. What does
-    not answer like a broker is no concern of this."""
+def check_advertised(bootstrap: _Place, security: ClientSecurity) -> None:
+    """`CommandError` when the broker there does not let this client in, or tells clients to go
+    where none of them can. Whether what is there speaks without TLS and SASL, is no concern of
+    this."""
     try:
-        places = _advertised(bootstrap)
-    except (OSError, ProtocolError):
-        return
+        places = _advertised(bootstrap, security)
+    except (OSError, ProtocolError) as error:
+        if security == ClientSecurity():
+            return
+        from kafkalite.cli.authentication import reason
+
+        raise CommandError(
+            f"{written(bootstrap)} takes connections, and does not answer like a Kafka broker that "
+            f"speaks {security.protocol} ({reason(error)}); see the file of --command-config"
+        ) from error
     problem = None
     for place in places:
         try:
@@ -64,27 +71,16 @@ def _what_it_does(error: OSError | UnicodeError) -> str:
             return f"this machine cannot reach ({error.strerror or error})"
 
 
-def _advertised(bootstrap: _Place) -> list[_Place]:
+def _advertised(bootstrap: _Place, security: ClientSecurity) -> list[_Place]:
     """Of all brokers of the cluster."""
-    from kafkalite.protocol.codec import decode
-    from kafkalite.protocol.framing import FrameSplitter
-    from kafkalite.protocol.headers import Buffer, read_response_header, request_frame
+    from kafkalite.cli.authentication import ask, let_in
     from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
-    from kafkalite.protocol.schema import schema_of
 
-    request = MetadataRequest(topics=[])
-    parts = request_frame(request, _VERSION, correlation_id=0, client_id=CLIENT_ID)
-    with socket.create_connection(bootstrap, CONNECT_WITHIN_S) as connection:
-        for part in parts:
-            assert isinstance(part, Buffer), "it holds no records"
-            connection.sendall(part)
-        splitter = FrameSplitter()
-        frames: list[bytes] = []
-        while not frames:
-            chunk = connection.recv(_CHUNK_BYTES)
-            if not chunk:
-                return []
-            frames = splitter.feed(chunk)
-    _, position = read_response_header(schema_of(MetadataRequest).api_key, _VERSION, frames[0])
-    answer = decode(MetadataResponse, _VERSION, memoryview(frames[0])[position:])
+    with (
+        socket.create_connection(bootstrap, CONNECT_WITHIN_S) as plain,
+        let_in(plain, bootstrap[0], security) as connection,
+    ):
+        answer = ask(connection, MetadataRequest(topics=[]), _VERSION, MetadataResponse)
+    if answer is None:
+        raise ConnectionResetError("it hangs up")
     return [(broker.host, broker.port) for broker in answer.brokers]

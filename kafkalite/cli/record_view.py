@@ -6,13 +6,13 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from kafkalite.cli.output import console
 from kafkalite.cli.printable import printable, printable_bytes
 from kafkalite.cli.record_json import bytes_to_json
+from kafkalite.cli.record_reader import Record
 
-Show = Callable[[Any], None]  # `Any`: kafka-python's ConsumerRecord.
+Show = Callable[[Record], None]
 
 _TIMESTAMP_TYPES = {0: "create", 1: "log_append"}
 _DIM = "\x1b[2m"
@@ -21,7 +21,7 @@ _PLAIN = "\x1b[0m"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-def show_json(record: Any) -> None:
+def show_json(record: Record) -> None:
     """See `record_json`."""
     document = {
         "topic": record.topic,
@@ -36,7 +36,7 @@ def show_json(record: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
-def show_value(record: Any) -> None:
+def show_value(record: Record) -> None:
     """Its bytes as they are, and a newline; null is an empty line."""
     sys.stdout.buffer.write((record.value or b"") + b"\n")
 
@@ -50,7 +50,7 @@ class Lines:
             screen.is_terminal and not screen.no_color and not screen.is_dumb_terminal
         )
 
-    def show(self, record: Any) -> None:
+    def show(self, record: Record) -> None:
         """Print it."""
         place = f"{record.partition}:{record.offset}"
         head = self._styled(_DIM, f"{place:<10}  {_local_time(record.timestamp)}")

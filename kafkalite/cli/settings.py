@@ -28,6 +28,8 @@ class Settings(NamedTuple):
     `log.dir`); `listeners` likewise."""
     notes: tuple[str, ...]
     """Lines for stderr, each beginning with `info: ` or `warning: `."""
+    origins: dict[str, str]
+    """By key, where it was set: a variable, a file and its line, `--set`, `--port`."""
 
 
 def gather(
@@ -56,6 +58,10 @@ def gather(
         notes += _set_port(given, port)
     for text in assignments:
         _assign(given, text, port=port)
+    if "config.providers" in given:
+        from kafkalite.cli.indirect_values import resolve_references
+
+        notes += resolve_references(given, environment)
     if given:
         notes += _reviewed(given)
     values = {name: each.value for name, each in given.items()}
@@ -64,29 +70,31 @@ def gather(
         from kafkalite.cli.listening import adapt_listeners, host_resolves
 
         notes += adapt_listeners(values, resolves or host_resolves)
-    return Settings(values, tuple(notes))
+    origins = {name: each.origin for name, each in given.items()}
+    return Settings(values, tuple(notes), origins)
 
 
 def _read_file(path: str) -> dict[str, Given]:
+    from kafkalite.cli.properties_files import read_properties_file
     from kafkalite.config.environment import Given
-    from kafkalite.config.properties import PropertiesError, parse_properties
 
-    try:
-        with open(path, "rb") as file:
-            properties = parse_properties(file.read())
-    except OSError as error:
-        raise WrongUseError(f"--config {path}: {error.strerror or error}") from error
-    except PropertiesError as error:
-        raise WrongUseError(f"--config {path}: {error}") from error
-    return {name: Given(value, path) for name, value in properties.items()}
+    properties = read_properties_file(path, "--config")
+    return {name: Given(each.value, f"{path}:{each.line}") for name, each in properties.items()}
 
 
 def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:
     """What there is to tell of it."""
-    from kafkalite.config.environment import read_environment
+    from kafkalite.config.environment import Given, read_environment
     from kafkalite.config.review import is_of_a_broker, without_those_of_clients
 
+    files: Mapping[str, str] = {}
+    if any(name.endswith("_FILE") for name in environment):
+        from kafkalite.cli.indirect_values import with_files_read
+
+        environment, files = with_files_read(environment)
     found, listeners, cluster_id = read_environment(environment)
+    for name, (value, origin) in found.items():
+        found[name] = Given(value, files.get(origin, origin))
     settings, notes = without_those_of_clients(found)
     given.update(settings)
     if listeners is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
+
+from cyclopts import App
 
 _IN_BASH = "complete -F _kafkalite kafkalite"
 _WITH_FILES_IN_BASH = "complete -o bashdefault -o default -F _kafkalite kafkalite"
@@ -11,17 +14,21 @@ _WITH_FILES_IN_BASH = "complete -o bashdefault -o default -F _kafkalite kafkalit
 Shell = Literal["bash", "zsh", "fish", "powershell"]
 
 
-def completion(shell: Shell, /) -> None:
-    """Print what lets a shell complete on TAB: commands, options, topics and groups.
+def completion_of(app: App) -> Callable[[Shell], None]:
+    """The command that prints it for all commands that `app` has when it is called."""
 
-    For bash, say `eval "$(kafkalite completion bash)"` in ~/.bashrc; in the same way for others.
+    def completion(shell: Shell, /) -> None:
+        """Print what lets a shell complete on TAB: commands, options, topics and groups.
 
-    Args:
-        shell: which
-    """
-    from kafkalite.cli.app import new_app
+        For bash, say `eval "$(kafkalite completion bash)"` in ~/.bashrc; in the same way for
+        others.
 
-    script = new_app().generate_completion(shell=shell)
-    if shell == "bash":
-        script = script.replace(_IN_BASH, _WITH_FILES_IN_BASH)
-    print(script)
+        Args:
+            shell: which
+        """
+        script = app.generate_completion(shell=shell)
+        if shell == "bash":
+            script = script.replace(_IN_BASH, _WITH_FILES_IN_BASH)
+        print(script)
+
+    return completion

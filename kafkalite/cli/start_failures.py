@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import CommandError
@@ -13,7 +14,25 @@ if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
 _OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """A write that fails does not name its file."""
+_FEWEST = 10
 _OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
+
+
+def check_descriptors() -> None:
+    """`CommandError` where this process cannot have even those that an event loop takes, whose own
+    failures name no cause."""
+    try:
+        with ExitStack() as taken:
+            for _ in range(_FEWEST):
+                taken.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        raise _too_little(error) from error
+
+
+def _too_little(error: OSError) -> CommandError:
+    return CommandError(
+        f"{error.strerror}: give this process more (`ulimit -a` tells what it may have)"
+    )
 
 
 @contextmanager
@@ -44,9 +63,7 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
                 "--port (0 takes a free one)"
             ) from error
         if error.errno in _OF_THE_PROCESS:
-            raise CommandError(
-                f"{error.strerror}: give this process more (`ulimit -a` tells what it may have)"
-            ) from error
+            raise _too_little(error) from error
         if error.filename is not None or error.errno in _OF_DISKS:
             raise CommandError(
                 f"cannot use {data} ({error.strerror}); choose another folder with --data"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID
 
+from kafkalite.cli.config_changes import ConfigAnswers
 from kafkalite.cli.log_ranges import LogRange, Topic, partitions_of
 from kafkalite.cli.output import Row
 from kafkalite.types import Uuid, format_uuid
@@ -29,11 +30,21 @@ def listed(topic: Topic, ranges: Mapping[TopicPartition, LogRange]) -> Row:
     }
 
 
+class TopicDocument(TypedDict):
+    """All of a topic."""
+
+    topic: str
+    id: str | None
+    """None: of a broker from before Kafka 2.8."""
+    internal: bool
+    configs: dict[str, str]
+    """Those that were set for it."""
+    partitions: list[Row]
+
+
 def described(
-    topic: Topic,
-    ranges: Mapping[TopicPartition, LogRange],
-    configs: Mapping[str, Mapping[str, Any]],
-) -> dict[str, object]:
+    topic: Topic, ranges: Mapping[TopicPartition, LogRange], configs: ConfigAnswers
+) -> TopicDocument:
     """All of it. `configs` are kafka-python's answers by key, of its broker too."""
     uuid = topic.get("topic_id")  # Before Kafka 2.8 topics had none.
     return {
@@ -45,7 +56,7 @@ def described(
     }
 
 
-def _own(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _own(configs: ConfigAnswers) -> dict[str, str]:
     """Those of the topic, without what its broker says."""
     return {
         key: each["value"]

@@ -491,6 +491,14 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "replica.selector.class",
+        STRING,
+        None,
+        "Which replica a consumer reads from that tells its rack. "
+        "org.apache.kafka.common.replica.RackAwareReplicaSelector: one in that rack; any other "
+        "class: the leader.",
+    ),
+    ConfigKey(
         "replica.lag.time.max.ms",
         LONG,
         "30000",

@@ -27,8 +27,8 @@ from typing import NamedTuple
 _PREFIX = "KAFKA_"
 BITNAMI_PREFIX = "KAFKA_CFG_"
 """Of nothing but a broker's settings."""
-_CLUSTER_ID = ("CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")
-"""The strongest first."""
+CLUSTER_ID_VARIABLES = ("CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")
+"""Of the id of a new cluster, the strongest first."""
 _RUNS = {1: ".", 2: "_", 3: "-"}
 _OTHER_NAMES = {
     "KAFKA_LOGS_DIRS": "log.dirs",
@@ -43,6 +43,7 @@ KAFKA_BROKERS KAFKA_BROKER_LIST KAFKA_BROKER_PASSWORD KAFKA_BROKER_URL KAFKA_BRO
 KAFKA_CERTIFICATE_PASSWORD KAFKA_CERTS_DIR KAFKA_CLASSPATH KAFKA_CLIENT_ID
 KAFKA_CLIENT_LISTENER KAFKA_CLIENT_LISTENER_NAME KAFKA_CLIENT_PASSWORDS KAFKA_CLIENT_USERS
 KAFKA_CONF_DIR KAFKA_CONF_FILE KAFKA_CONTROLLER_PASSWORD KAFKA_CONTROLLER_USER
+KAFKA_CREATE_TOPICS KAFKA_CREATE_TOPICS_SEPARATOR
 KAFKA_DAEMON_GROUP KAFKA_DAEMON_USER KAFKA_DATA_DIR KAFKA_DATA_DIRS KAFKA_DEBUG
 KAFKA_ENABLE_KRAFT KAFKA_GC_LOG_OPTS KAFKA_GROUP KAFKA_GROUP_ID KAFKA_HEAP_OPTS KAFKA_HOME
 KAFKA_HOST KAFKA_INITIAL_CONTROLLERS KAFKA_INITSCRIPTS_DIR KAFKA_INTER_BROKER_PASSWORD
@@ -94,13 +95,13 @@ def read_environment(environment: Mapping[str, str]) -> FromEnvironment:
     """The broker settings among `environment`."""
     settings: dict[str, Given] = {}
     for variable in sorted(environment, key=_weaker_first):
-        key = _key(variable)
+        key = setting_of(variable)
         if key is not None:
             settings[key] = Given(environment[variable], variable)
     listeners = _implied_listeners(settings, environment)
     if listeners is not None and not settings.get(_LISTENERS, listeners).value:
         del settings[_LISTENERS]
-    named = (name for name in _CLUSTER_ID if environment.get(name))
+    named = (name for name in CLUSTER_ID_VARIABLES if environment.get(name))
     cluster_id = next((Given(environment[name], name) for name in named), None)
     return FromEnvironment(settings, listeners, cluster_id)
 
@@ -113,9 +114,9 @@ def _weaker_first(variable: str) -> tuple[bool, bool, str]:
     )
 
 
-def _key(variable: str) -> str | None:
-    """The setting's name; None for a variable that is none."""
-    if not variable.startswith(_PREFIX) or variable in _CLUSTER_ID:
+def setting_of(variable: str) -> str | None:
+    """The setting's name, known or not; None for a variable that is none."""
+    if not variable.startswith(_PREFIX) or variable in CLUSTER_ID_VARIABLES:
         return None
     if variable in _OTHER_NAMES:
         return _OTHER_NAMES[variable]

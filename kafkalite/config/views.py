@@ -129,6 +129,8 @@ class BrokerConfig(NamedTuple):
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     producer_id_expiration_ms: int = 86_400_000
     replica_lag_time_max_ms: int = 30_000
+    replica_selector_class: str | None = None
+    """A Java class; see `replica.read_replica`."""
     replica_fetch_max_bytes: int = 1_048_576
     replica_fetch_response_max_bytes: int = 10_485_760
     replica_fetch_min_bytes: int = 1

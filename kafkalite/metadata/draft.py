@@ -28,23 +28,7 @@ from kafkalite.metadata.registrations import (
     uuids,
 )
 from kafkalite.metadata.topics_draft import TopicsDraft
-from kafkalite.protocol.messages.metadata_records import (
-    BrokerRegistrationChangeRecord,
-    ClearElrRecord,
-    ConfigRecord,
-    FeatureLevelRecord,
-    FenceBrokerRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    RegisterControllerRecord,
-    RemoveTopicRecord,
-    TopicRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-    UnregisterControllerRecord,
-)
+from kafkalite.protocol.messages import metadata_records as records
 from kafkalite.types import BrokerId, ControllerEpoch, Offset, ProducerId
 
 _K = TypeVar("_K")
@@ -71,36 +55,36 @@ class MetadataDraft:
     def apply(self, change: Change) -> None:
         """Take one change in. `InvariantError` when it contradicts what went before."""
         match change:
-            case PartitionRecord():
+            case records.PartitionRecord():
                 self._topics.create_partition(change)
-            case PartitionChangeRecord():
+            case records.PartitionChangeRecord():
                 self._topics.change_partition(change)
-            case TopicRecord():
+            case records.TopicRecord():
                 self._topics.create(change)
-            case RemoveTopicRecord():
+            case records.RemoveTopicRecord():
                 self._remove_topic(change)
-            case ConfigRecord():
+            case records.ConfigRecord():
                 self._set_config(change)
-            case ClearElrRecord():
+            case records.ClearElrRecord():
                 self._topics.clear_elr(change)
-            case ProducerIdsRecord():
+            case records.ProducerIdsRecord():
                 self._next_producer_id = ProducerId(change.next_producer_id)
-            case FeatureLevelRecord():
+            case records.FeatureLevelRecord():
                 self._features[change.name] = change.feature_level
-            case RegisterBrokerRecord():
+            case records.RegisterBrokerRecord():
                 self._brokers[BrokerId(change.broker_id)] = registered_broker(change)
-            case UnregisterBrokerRecord():
+            case records.UnregisterBrokerRecord():
                 self._broker(change.broker_id, change.broker_epoch)
                 self._brokers[BrokerId(change.broker_id)] = None
-            case FenceBrokerRecord():
+            case records.FenceBrokerRecord():
                 self._fence(change.id, change.epoch, fenced=True)
-            case UnfenceBrokerRecord():
+            case records.UnfenceBrokerRecord():
                 self._fence(change.id, change.epoch, fenced=False)
-            case BrokerRegistrationChangeRecord():
+            case records.BrokerRegistrationChangeRecord():
                 self._change_broker(change)
-            case RegisterControllerRecord():
+            case records.RegisterControllerRecord():
                 self._controllers[BrokerId(change.controller_id)] = registered_controller(change)
-            case UnregisterControllerRecord():
+            case records.UnregisterControllerRecord():
                 self._controllers[BrokerId(change.controller_id)] = None
             case _ if isinstance(change, LogChange | UnheldChange | UnknownChange):
                 pass  # Transactions are the log's affair; the rest is not acted on yet.
@@ -145,7 +129,7 @@ class MetadataDraft:
         )
         return Fold(image, delta)
 
-    def _remove_topic(self, change: RemoveTopicRecord) -> None:
+    def _remove_topic(self, change: records.RemoveTopicRecord) -> None:
         """Its settings go with it."""
         resource = ConfigResource(ConfigResourceType.TOPIC, self._topics.remove(change))
         if resource in self._base.configs or resource in self._configs:
@@ -165,7 +149,7 @@ class MetadataDraft:
     def _fence(self, raw_id: int, epoch: int, *, fenced: bool) -> None:
         self._brokers[BrokerId(raw_id)] = self._broker(raw_id, epoch)._replace(fenced=fenced)
 
-    def _change_broker(self, change: BrokerRegistrationChangeRecord) -> None:
+    def _change_broker(self, change: records.BrokerRegistrationChangeRecord) -> None:
         """`fenced` is 1 to fence, -1 to unfence, 0 to leave it; `in_controlled_shutdown`
         likewise."""
         broker = self._broker(change.broker_id, change.broker_epoch)
@@ -178,7 +162,7 @@ class MetadataDraft:
 
     # Settings.
 
-    def _set_config(self, change: ConfigRecord) -> None:
+    def _set_config(self, change: records.ConfigRecord) -> None:
         resource = ConfigResource(change.resource_type, change.resource_name)
         values = self._configs.get(resource)
         if values is None:

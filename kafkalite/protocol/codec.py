@@ -99,12 +99,6 @@ def encode_parts(message: Message, version: int) -> list[Buffer | Sized]:
     return parts
 
 
-def compile_ahead(cls: type[Message], version: int) -> None:
-    """Compile both codecs now: before the first request rather than during it."""
-    _compiled_decoder(cls, version)
-    _compiled_encoder(cls, version)
-
-
 # Any: as in the two above.
 def _encode(message: Message, version: int, pieces: list[Any], marks: list[int]) -> None:
     cls = type(message)

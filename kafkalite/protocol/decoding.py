@@ -28,8 +28,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkalite.protocol import primitives
-from kafkalite.protocol.fields import Field, Kind, RawTaggedField
-from kafkalite.protocol.schema import Struct, schema_of
+from kafkalite.protocol.schema import Field, Kind, RawTaggedField, Struct, schema_of
 
 OBJECT_WEIGHT = 4
 """Of an element that is no number, as to `limit`."""

@@ -18,8 +18,7 @@ from typing import Any
 
 from kafkalite.protocol import primitives
 from kafkalite.protocol.decoding import is_flexible
-from kafkalite.protocol.fields import Field, Kind
-from kafkalite.protocol.schema import Struct, schema_of
+from kafkalite.protocol.schema import Field, Kind, Struct, schema_of
 
 Encoder = Callable[[Any, list[Any], list[int]], None]
 """(message, pieces, places of record bytes

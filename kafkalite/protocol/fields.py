@@ -1,55 +1,20 @@
-"""The fields of a struct: their kinds, and what a line of a declaration may say of one.
+"""The lines of a declaration: one function for each kind of field.
 
 Each function from `boolean` to `struct` declares a field. To a type checker it returns a value of
 the field, so that the class reads as a class of values; at run time it returns a `Field`, which the
 metaclass in `schema` takes out of the class body.
-
-A range of versions is written as Kafka writes it: "0+", "3-11", "7", "none"; both ends are
-inclusive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Protocol, TypeVar, Unpack
 
+from kafkalite.protocol.schema import Field, Kind, Options, Struct
 from kafkalite.types import ZERO_UUID, Uuid
 
-if TYPE_CHECKING:
-    from kafkalite.protocol.schema import Struct
-
 T = TypeVar("T")
-S = TypeVar("S", bound="Struct")
-
-OPEN_END: Final = 0x7FFF
-"""The last version of a range without end: the greatest int16."""
-
-
-class Versions(NamedTuple):
-    """A range of versions, `first` and `last` inclusive; empty when `last < first`."""
-
-    first: int
-    last: int
-
-    def __contains__(self, version: object) -> bool:
-        return isinstance(version, int) and self.first <= version <= self.last
-
-    @classmethod
-    def parse(cls, text: str) -> Versions:
-        """From Kafka's notation; `ValueError` for anything else."""
-        if text == "none":
-            return cls(0, -1)
-        if text.endswith("+"):
-            return cls(int(text[:-1]), OPEN_END)
-        first, _, last = text.partition("-")
-        return cls(int(first), int(last or first))
-
-
-class RawTaggedField(NamedTuple):
-    """A tagged field that this schema does not know, kept so that it survives a round trip."""
-
-    tag: int
-    data: bytes
+S = TypeVar("S", bound=Struct)
 
 
 class Sized(Protocol):
@@ -65,20 +30,6 @@ Records = bytes | bytearray | memoryview | Sized
 view of the frame (it dies with the frame's buffer)."""
 
 
-class Kind(NamedTuple):
-    """A type of the protocol. Fixed-size ones have a `struct` format."""
-
-    name: str
-    format: str = ""
-    size: int = 0
-    """Bytes on the wire, for fixed-size kinds."""
-    zero: object = None
-    """The default of a field that declares none. Arrays and structs make theirs anew each time."""
-    element: Kind | None = None
-    """What an array holds."""
-    struct: type[Struct] | None = None
-
-
 BOOLEAN: Final = Kind("boolean", "?", 1, zero=False)
 INT8: Final = Kind("int8", "b", 1, 0)
 INT16: Final = Kind("int16", "h", 2, 0)
@@ -91,82 +42,6 @@ UUID: Final = Kind("uuid", "16s", 16, ZERO_UUID)
 STRING: Final = Kind("string", zero="")
 BINARY: Final = Kind("binary", zero=b"")
 RECORDS: Final = Kind("records", zero=None)
-
-
-class Field:
-    """One field of a struct. Ranges stay text until asked for: most are never compiled."""
-
-    __slots__ = (
-        "_flexible",
-        "_nullable",
-        "_tagged",
-        "_versions",
-        "default",
-        "entity",
-        "ignorable",
-        "kind",
-        "map_key",
-        "name",
-        "tag",
-    )
-
-    def __init__(self, kind: Kind, versions: str, default: object, options: Options) -> None:
-        self.name = ""
-        self.kind = kind
-        self.default = default
-        """The default, unless `makes_default`, where it only tells null (None) from empty."""
-        self.tag = options.get("tag")
-        self.ignorable = options.get("ignorable", False)
-        self.entity = options.get("entity", "")
-        self.map_key = options.get("map_key", False)
-        self._versions = versions
-        self._nullable = options.get("nullable", "none")
-        self._tagged = options.get("tagged", versions if self.tag is not None else "none")
-        self._flexible = options.get("flexible", "")
-
-    @property
-    def versions(self) -> Versions:
-        """Where the field exists. Elsewhere it has its default, and no other value can be sent
-        unless it is `ignorable`."""
-        return Versions.parse(self._versions)
-
-    @property
-    def nullable(self) -> Versions:
-        """Where its value may be None."""
-        return Versions.parse(self._nullable)
-
-    @property
-    def tagged(self) -> Versions:
-        """Where it stands in the tagged section, and only if it differs from its default."""
-        return Versions.parse(self._tagged)
-
-    @property
-    def flexible(self) -> Versions | None:
-        """Where its length is a varint, if that is not where the message is flexible."""
-        return Versions.parse(self._flexible) if self._flexible else None
-
-    @property
-    def makes_default(self) -> bool:
-        """Whether each message needs a default of its own: an empty list, or a struct."""
-        return self.default is not None and self.kind.name in ("array", "struct")
-
-    def __repr__(self) -> str:
-        return f"<Field {self.name}: {self.kind.name} {self._versions}>"
-
-
-class Options(TypedDict, total=False):
-    """What any field may say besides its kind, versions and default."""
-
-    nullable: str
-    tag: int
-    tagged: str
-    """Only where it is not `versions`."""
-    ignorable: bool
-    flexible: str
-    entity: str
-    """What the value names: topicName, groupId, brokerId, producerId, transactionalId."""
-    map_key: bool
-    """Kafka keeps the array's elements in a map under this field."""
 
 
 def _field(

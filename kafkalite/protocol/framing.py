@@ -55,11 +55,6 @@ class FrameSplitter:
         self._limit_bytes = limit_bytes
         self._pending = bytearray()
 
-    @property
-    def pending_bytes(self) -> int:
-        """Bytes of a frame that is not whole yet; at a stream's end, of one cut off."""
-        return len(self._pending)
-
     def feed(self, chunk: Buffer) -> list[bytes]:
         """The frames that `chunk` completes, without their lengths. `ProtocolError` as `frame_end`;
         the splitter is of no use after it."""

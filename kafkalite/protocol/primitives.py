@@ -17,8 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
-from kafkalite.protocol.fields import RawTaggedField
-from kafkalite.protocol.schema import Struct, schema_of
+from kafkalite.protocol.schema import RawTaggedField, Struct, schema_of
 
 Buffer = bytes | bytearray | memoryview
 

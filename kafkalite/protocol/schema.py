@@ -19,9 +19,106 @@ generator (`clients/src/main/resources/common/message/README.md`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypedDict, Unpack, dataclass_transform
+from typing import Any, NamedTuple, TypedDict, Unpack, dataclass_transform
 
-from kafkalite.protocol.fields import Field, RawTaggedField, Versions
+from kafkalite.protocol.versions import Versions
+
+
+class RawTaggedField(NamedTuple):
+    """A tagged field that this schema does not know, kept so that it survives a round trip."""
+
+    tag: int
+    data: bytes
+
+
+class Kind(NamedTuple):
+    """A type of the protocol. Fixed-size ones have a `struct` format."""
+
+    name: str
+    format: str = ""
+    size: int = 0
+    """Bytes on the wire, for fixed-size kinds."""
+    zero: object = None
+    """The default of a field that declares none. Arrays and structs make theirs anew each time."""
+    element: Kind | None = None
+    """What an array holds."""
+    struct: type[Struct] | None = None
+
+
+class Field:
+    """One field of a struct. Ranges stay text until asked for: most are never compiled."""
+
+    __slots__ = (
+        "_flexible",
+        "_nullable",
+        "_tagged",
+        "_versions",
+        "default",
+        "entity",
+        "ignorable",
+        "kind",
+        "map_key",
+        "name",
+        "tag",
+    )
+
+    def __init__(self, kind: Kind, versions: str, default: object, options: Options) -> None:
+        self.name = ""
+        self.kind = kind
+        self.default = default
+        """The default, unless `makes_default`, where it only tells null (None) from empty."""
+        self.tag = options.get("tag")
+        self.ignorable = options.get("ignorable", False)
+        self.entity = options.get("entity", "")
+        self.map_key = options.get("map_key", False)
+        self._versions = versions
+        self._nullable = options.get("nullable", "none")
+        self._tagged = options.get("tagged", versions if self.tag is not None else "none")
+        self._flexible = options.get("flexible", "")
+
+    @property
+    def versions(self) -> Versions:
+        """Where the field exists. Elsewhere it has its default, and no other value can be sent
+        unless it is `ignorable`."""
+        return Versions.parse(self._versions)
+
+    @property
+    def nullable(self) -> Versions:
+        """Where its value may be None."""
+        return Versions.parse(self._nullable)
+
+    @property
+    def tagged(self) -> Versions:
+        """Where it stands in the tagged section, and only if it differs from its default."""
+        return Versions.parse(self._tagged)
+
+    @property
+    def flexible(self) -> Versions | None:
+        """Where its length is a varint, if that is not where the message is flexible."""
+        return Versions.parse(self._flexible) if self._flexible else None
+
+    @property
+    def makes_default(self) -> bool:
+        """Whether each message needs a default of its own: an empty list, or a struct."""
+        return self.default is not None and self.kind.name in ("array", "struct")
+
+    def __repr__(self) -> str:
+        return f"<Field {self.name}: {self.kind.name} {self._versions}>"
+
+
+class Options(TypedDict, total=False):
+    """What any field may say besides its kind, versions and default."""
+
+    nullable: str
+    tag: int
+    tagged: str
+    """Only where it is not `versions`."""
+    ignorable: bool
+    flexible: str
+    entity: str
+    """What the value names: topicName, groupId, brokerId, producerId, transactionalId."""
+    map_key: bool
+    """Kafka keeps the array's elements in a map under this field."""
 
 
 class Schema:

@@ -51,6 +51,14 @@ class PartitionLeader:
         self._followers[follower] = end_offset
         return self._advance()
 
+    def followers_with(self, offset: int) -> dict[BrokerId, Offset]:
+        """In-sync followers that have all below `offset`, and where each ends."""
+        return {
+            follower: end_offset
+            for follower, end_offset in self._followers.items()
+            if follower in self.isr and end_offset >= offset
+        }
+
     def has_enough_replicas(self, min_in_sync: int) -> bool:
         """Whether a produce with acks=all may be accepted (`min.insync.replicas`)."""
         return len(self.isr) >= min_in_sync

@@ -15,7 +15,6 @@ Why it may hold back the requests that it has received (`_held`):
     AHEAD     16 requests, or 1 MiB of them, wait behind an answer that is not made yet
     OUTPUT    the peer does not take the answers
     ROOM      other connections use up the room for partial frames
-    MUTED     dispatch wants no more from this client for now (a quota)
     CLOSING   nothing more is answered; what is written may leave
 """
 
@@ -46,7 +45,7 @@ TURN_MS = 5
 REQUESTS_AHEAD = 16
 BYTES_AHEAD = 1 << 20
 
-_TURN, _AHEAD, _OUTPUT, _ROOM, _MUTED, _CLOSING = 1, 2, 4, 8, 16, 32
+_TURN, _AHEAD, _OUTPUT, _ROOM, _CLOSING = 1, 2, 4, 8, 16
 _NOT_OUTPUT = ~_OUTPUT
 """For output alone the link itself stops reading."""
 
@@ -206,14 +205,6 @@ class ClientConnection(Generic[S]):
 
     # What the broker calls.
 
-    def mute(self) -> None:
-        """Handle no more requests until `unmute`; pending answers still leave."""
-        self._hold(_MUTED)
-
-    def unmute(self) -> None:
-        """Go on with the requests, in a later turn of the loop."""
-        self._let_go(_MUTED)
-
     def stop(self) -> None:
         """Handle no more requests, abandon what is pending, and close when the answers made have
         left."""
@@ -330,9 +321,9 @@ class ClientConnection(Generic[S]):
             self._pool.call_when_given_back(self._try_room)
 
     def _stalled(self) -> None:
-        """Others wait for the room that this one keeps. Those that wait themselves, or must by a
-        quota, are not to blame."""
-        if not self._held & (_ROOM | _MUTED | _CLOSING):
+        """Others wait for the room that this one keeps. Those that wait themselves are not to
+        blame."""
+        if not self._held & (_ROOM | _CLOSING):
             logger.warning(
                 "%s: closing the connection: less than %d KiB of its request came in %d s, while"
                 " others wait for the room that it takes",

@@ -26,6 +26,7 @@ from kafkalite.protocol.messages.fetch import (
 from kafkalite.replica.fetch_plan import FetchBudget
 from kafkalite.server.moved_leaders import current_leader, endpoints
 from kafkalite.server.partition import Partition
+from kafkalite.server.preferred_replica import PreferredReplicas
 from kafkalite.server.request import RequestContext
 from kafkalite.types import READ_COMMITTED, ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
 
@@ -44,6 +45,7 @@ class FetchReader:
         "_is_committed",
         "_is_follower",
         "_moved_leaders",
+        "_preferred",
         "failed",
         "found",
         "partitions",
@@ -60,6 +62,10 @@ class FetchReader:
         self._is_committed = request.isolation_level == READ_COMMITTED
         self._is_follower = is_follower(request)
         self._moved_leaders: set[BrokerId] = set()
+        rack = request.rack_id
+        self._preferred = (
+            PreferredReplicas.of(ctx, rack) if rack and not self._is_follower else None
+        )
         self._after_wait = after_wait
         self.failed = False
         """Something is to be told at once."""
@@ -82,6 +88,10 @@ class FetchReader:
                 partition = replicas.find(topic, asked.partition)
             if self._is_follower:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            if self._preferred is not None:
+                replica = self._preferred.choose(partition, asked.fetch_offset)
+                if replica is not None:
+                    return self._sent_to(replica, partition, asked)
             if asked.last_fetched_epoch >= 0:
                 diverging = partition.divergence(
                     Offset(asked.fetch_offset), LeaderEpoch(asked.last_fetched_epoch)
@@ -137,6 +147,25 @@ class FetchReader:
                 )
             responses[-1].partitions.append(data)
         return responses
+
+    def _sent_to(
+        self, replica: BrokerId, partition: Partition, asked: FetchPartition
+    ) -> PartitionData:
+        """Instead of records: the replica that is nearer to the consumer. It is told at once."""
+        leader = partition.leading
+        error = leader.check_epoch(LeaderEpoch(max(asked.current_leader_epoch, -1)))
+        if error:
+            raise KafkaError(error)
+        self.failed = True
+        return PartitionData(
+            partition_index=asked.partition,
+            high_watermark=leader.high_watermark,
+            last_stable_offset=leader.high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            aborted_transactions=None,
+            preferred_read_replica=replica,
+            records=b"",
+        )
 
     def _diverging(self, partition: Partition, index: int, diverging: EpochEnd) -> PartitionData:
         """Instead of records: where the client's log and this one part."""

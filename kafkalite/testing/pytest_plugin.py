@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,7 +72,9 @@ def kafka(pytestconfig: pytest.Config) -> Iterator[Broker]:
 @pytest.fixture
 def kafka_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A Kafka broker of this test's own, in memory: clients connect to `kafka_broker.bootstrap`."""
-    with _running(request.config, _marked(request, "kafka_broker")) as broker:
+    from kafkalite.testing.broker import Broker
+
+    with _running(request.config, _marked(request, "kafka_broker", Broker)) as broker:
         yield broker
 
 
@@ -87,17 +91,30 @@ def kafka_topic(
     test = _NO_TOPIC_NAME.sub("-", request.node.name)[:_LONGEST_NAME].strip("-.")
     name = f"{test}-{next(_kafka_topic_numbers)}"
     with _told_in_one_line():
-        kafka.create_topic(name, **_marked(request, "kafka_topic"))
+        kafka.create_topic(
+            name, **_marked(request, "kafka_topic", partial(kafka.create_topic, name))
+        )
     return name
 
 
-def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
-    """The arguments of the nearest mark of that name. `Any`: whoever takes them checks them."""
+def _marked(
+    request: pytest.FixtureRequest, name: str, takes: Callable[..., object]
+) -> dict[str, Any]:
+    """The arguments of the nearest mark of that name, for `takes`. `Any`: that one checks what they
+    are."""
     mark = request.node.get_closest_marker(name)
     if mark is None:
         return {}
     if mark.args:
         pytest.fail(f"@pytest.mark.{name}: name the arguments, as in topics=...", pytrace=False)
+    known = [each for each in signature(takes).parameters if each != "name"]
+    for argument in mark.kwargs:
+        if argument not in known:
+            pytest.fail(
+                f"@pytest.mark.{name}: there is no argument {argument}; there are "
+                f"{', '.join(known)}",
+                pytrace=False,
+            )
     return dict(mark.kwargs)
 
 
@@ -107,7 +124,9 @@ def _running(config: pytest.Config, arguments: dict[str, Any]) -> Iterator[Broke
     from kafkalite.testing.broker import Broker
 
     with _told_in_one_line():
-        settings = _settings(config) | dict(arguments.pop("settings", {}))
+        settings = arguments.pop("settings", {})
+        if isinstance(settings, Mapping):  # If not, the broker says so.
+            settings = {**_settings(config), **settings}
         broker = Broker(settings=settings, **arguments).start()
     try:
         yield broker

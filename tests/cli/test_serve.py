@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from resource import RLIMIT_FSIZE, setrlimit
+from select import select
 
 import pytest
 
@@ -221,6 +222,47 @@ def test_with_streams_closed_from_the_start_it_stops_cleanly(tmp_path: Path, clo
     with serving("--data", "d", folder=tmp_path, command=command) as served:
         talk(served.port, write)
         assert served.end(signal.SIGTERM) == (0, "")
+
+
+def test_with_its_output_closed_from_the_start_it_serves_and_stops_cleanly(
+    tmp_path: Path,
+) -> None:
+    ready = tmp_path / "ready"
+    words = ("serve", "--port=0", "--data=d")
+    process = subprocess.Popen(
+        ["sh", "-c", f'exec "$@" --ready-file={ready} >&-', "sh", *COMMAND, *words],
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not ready.exists():
+            assert process.stderr is not None
+            assert select([process.stderr], [], [], 0.01)[0] == [], "it says nothing"
+        talk(int(ready.read_text().rpartition(":")[2]), write)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=10)[1] == ""
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
+    assert not ready.exists()
+
+
+@pytest.mark.parametrize("limit", [10, 12])
+def test_too_few_descriptors_are_told_in_one_line(limit: int) -> None:
+    """Some are too few for an event loop."""
+    ended = subprocess.run(
+        ["sh", "-c", f'ulimit -n {limit}; exec "$@" serve --ephemeral', "sh", *COMMAND],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("kafkalite: Too many open files: give this process more")
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:

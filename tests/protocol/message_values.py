@@ -11,8 +11,15 @@ from random import Random  # noqa: TID251  # seeded: the same values in each run
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol import messages
 from kafkalite.protocol.decoding import is_flexible
-from kafkalite.protocol.fields import Field, Kind, RawTaggedField
-from kafkalite.protocol.schema import Message, Struct, default_of, schema_of
+from kafkalite.protocol.schema import (
+    Field,
+    Kind,
+    Message,
+    RawTaggedField,
+    Struct,
+    default_of,
+    schema_of,
+)
 
 TEXTS = ("", "a", "topic", "zwölf Boxkämpfer", "日本", "😀", "x" * 126, "y" * 127, "z" * 300)
 BLOBS = (b"", b"\x00", b"\xff\xfe", b"k" * 127, b"v" * 20_000)

@@ -176,8 +176,8 @@ def test_a_field_that_the_version_lacks_is_refused() -> None:
     assert refused.value.code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_compiling_ahead_leaves_nothing_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    codec.compile_ahead(SyncGroupResponse, 2)
+def test_a_codec_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec.decode(SyncGroupResponse, 2, codec.encode(SyncGroupResponse(), 2))
     monkeypatch.setattr(codec, "compile_decoder", None)
     monkeypatch.setattr(codec, "compile_encoder", None)
     data = codec.encode(SyncGroupResponse(), 2)

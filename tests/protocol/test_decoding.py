@@ -19,9 +19,6 @@ from kafkalite.protocol.fields import (
     INT32,
     RECORDS,
     STRING,
-    Field,
-    Kind,
-    RawTaggedField,
     Records,
     array,
     binary,
@@ -39,7 +36,7 @@ from kafkalite.protocol.fields import (
 )
 from kafkalite.protocol.fields import struct as struct_field
 from kafkalite.protocol.primitives import encode_varint
-from kafkalite.protocol.schema import Message, Struct, schema_of
+from kafkalite.protocol.schema import Field, Kind, Message, RawTaggedField, Struct, schema_of
 from kafkalite.types import Uuid
 from tests.protocol.message_values import all_versions
 

@@ -9,7 +9,6 @@ import pytest
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.encoding import compile_encoder
 from kafkalite.protocol.fields import (
-    RawTaggedField,
     Records,
     array,
     binary,
@@ -23,7 +22,7 @@ from kafkalite.protocol.fields import (
     uuid,
 )
 from kafkalite.protocol.fields import struct as struct_field
-from kafkalite.protocol.schema import Struct
+from kafkalite.protocol.schema import RawTaggedField, Struct
 from kafkalite.types import ZERO_UUID, Uuid
 
 ID = Uuid(bytes(range(16)))

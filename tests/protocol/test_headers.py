@@ -5,7 +5,6 @@ import pytest
 from kafkalite.errors import ProtocolError
 from kafkalite.protocol import codec
 from kafkalite.protocol.api_keys import ApiKey
-from kafkalite.protocol.fields import RawTaggedField
 from kafkalite.protocol.headers import (
     read_request_header,
     read_response_header,
@@ -23,6 +22,7 @@ from kafkalite.protocol.messages.fetch import (
 )
 from kafkalite.protocol.messages.header import RequestHeader, ResponseHeader
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalite.protocol.schema import RawTaggedField
 
 
 class Elsewhere:

@@ -6,8 +6,8 @@ import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol import primitives
-from kafkalite.protocol.fields import RawTaggedField, int32, string
-from kafkalite.protocol.schema import Struct
+from kafkalite.protocol.fields import int32, string
+from kafkalite.protocol.schema import RawTaggedField, Struct
 
 VARINTS = [
     (0, b"\x00"),

@@ -6,8 +6,6 @@ import pickle
 import pytest
 
 from kafkalite.protocol.fields import (
-    OPEN_END,
-    RawTaggedField,
     array,
     binary,
     boolean,
@@ -23,7 +21,15 @@ from kafkalite.protocol.fields import (
     uint32,
     uuid,
 )
-from kafkalite.protocol.schema import Message, Request, Struct, default_of, schema_of
+from kafkalite.protocol.schema import (
+    Message,
+    RawTaggedField,
+    Request,
+    Struct,
+    default_of,
+    schema_of,
+)
+from kafkalite.protocol.versions import OPEN_END
 from kafkalite.types import ZERO_UUID, Uuid
 
 

@@ -94,3 +94,12 @@ def test_what_is_only_compacted_keeps_its_records() -> None:
     with pytest.raises(KafkaError) as refused:
         leader(1, end=9).deletion_end(100, ("compact",))
     assert refused.value.code is ErrorCode.POLICY_VIOLATION
+
+
+def test_followers_that_may_be_read_from_are_in_sync_and_have_what_is_asked_for() -> None:
+    four = leader(1, 2, 3, end=10)
+    for follower, end in ((2, 10), (3, 5), (4, 10)):
+        four.follower_at(BrokerId(follower), Offset(end))
+    assert four.followers_with(5) == {2: 10, 3: 5}
+    assert four.followers_with(6) == {2: 10}
+    assert four.followers_with(11) == {}

@@ -39,14 +39,14 @@ OTHER_HOST = "host-2"
 class Other:
     """Broker 2: controls the cluster, holds replicas, never fetches."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, rack: str | None) -> None:
         self._entropy = simulation.entropy
         cluster_id = format_uuid(simulation.entropy.uuid())
         self.store = MemoryStore(cluster_id, simulation.clock)
         self._driver = ControllerDriver(simulation.clock, TopicDefaults())
         self._session = self.store.open_session(OTHER, self._driver.on_store_event)
         self._driver.start(self._session)
-        self._session.register(broker_registration(OTHER))
+        self._session.register(broker_registration(OTHER, rack=rack))
 
     def create(
         self, name: str, *replicas: Sequence[int], configs: Mapping[str, str] | None = None
@@ -127,8 +127,9 @@ async def two_brokers(
     files: Files | None = None,
     *,
     settings: Mapping[str, str] | None = None,
+    other_rack: str | None = None,
 ) -> AsyncIterator[tuple[Running, Other]]:
     """Broker 1 runs, with these settings, broker 2 controls."""
-    other = Other(simulation)
+    other = Other(simulation, other_rack)
     async with start(simulation, files, settings=settings, store=other.store) as running:
         yield running, other

@@ -309,3 +309,34 @@ async def test_only_the_controller_alters(simulation: Simulation, version: int) 
         replaced = await client.ask(replace, version, AlterConfigsResponse)
         assert replaced.responses[0].error_code == ErrorCode.NOT_CONTROLLER
         assert replaced.responses[0].resource_name == "t"
+
+
+@pytest.mark.parametrize(
+    ("type", "name", "key", "value"),
+    [(32, "g", "consumer.heartbeat.interval.ms", "6000"), (16, "m", "interval.ms", "200")],
+)
+def test_settings_of_what_need_not_exist_outlast_the_broker(
+    type: int, name: str, key: str, value: str
+) -> None:
+    request = edit(name, key, value)
+    request.resources[0].resource_type = type
+    asked = DescribeConfigsResource(
+        resource_type=type, resource_name=name, configuration_keys=[key]
+    )
+
+    @simulated
+    async def check(simulation: Simulation) -> None:
+        files = MemoryFiles(models_crashes=True)
+        async with start(simulation, files) as running:
+            client = await running.client()
+            answer = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+            assert answer.responses[0].error_code == ErrorCode.NONE
+        async with start(simulation, files) as running:
+            client = await running.client()
+            described = await client.ask(
+                DescribeConfigsRequest(resources=[asked]), 4, DescribeConfigsResponse
+            )
+            (config,) = described.results[0].configs
+            assert config.value == value
+
+    check()

@@ -272,29 +272,6 @@ def test_a_peer_that_takes_no_answers_gets_no_more() -> None:
     assert world.link.writes == [b"<1>", b"<2>"]
 
 
-def test_a_muted_client_waits() -> None:
-    world = World()
-    world.connection.mute()
-    assert not world.reads()
-    world.connection.unmute()
-    world.connection.unmute()
-    assert not world.reads()
-    world.next_turn()
-    assert world.reads()
-
-    def mute(body: bytes) -> Answer:
-        world.connection.mute()
-        return [body]
-
-    world.answer = mute
-    world.receive(frame(b"1") + frame(b"2"))
-    assert world.requests == [b"1"]
-    assert world.link.writes == [b"1"]
-    world.connection.unmute()
-    world.next_turn()
-    assert world.requests == [b"1", b"2"]
-
-
 # The end.
 
 

@@ -101,13 +101,6 @@ def test_who_stalls_while_another_waits_for_room_is_closed(
     assert waiter.requests == [bytes(50_000)]
 
 
-def test_who_may_not_go_on_by_a_quota_has_not_stalled() -> None:
-    clock, holder, _ = full_pool()
-    holder.connection.mute()
-    clock.advance(STALL_MS)
-    assert not holder.closes()
-
-
 def test_a_connection_that_is_to_close_keeps_no_room() -> None:
     world = World()
     world.receive(frame(bytes(50_000))[:9_000])

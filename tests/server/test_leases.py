@@ -81,10 +81,14 @@ async def gone(running: Running) -> None:
     await running.wait_ms(1000)
 
 
-async def refused(running: Running) -> None:
+async def refused(running: Running, code: ErrorCode = ErrorCode.POLICY_VIOLATION) -> None:
     client = await running.client()
     response = await client.ask(fetch("t", {0: 0}), FETCH, FetchResponse)
-    assert response.error_code == ErrorCode.POLICY_VIOLATION
+    assert response.error_code == code
+
+
+async def unfit(running: Running) -> None:
+    await refused(running, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +97,7 @@ async def refused(running: Running) -> None:
         (Fetches(), sent, 1),
         (Fetches(), waiting, 2),
         (Fetches(LoseAnswer()), lost, 1),
-        (Fetches(spoils=True), lost, 1),
+        (Fetches(spoils=True), unfit, 1),
         (Fetches(Delay(500)), gone, 1),
         (Fetches(Refuse(ErrorCode.POLICY_VIOLATION)), refused, 0),
     ],

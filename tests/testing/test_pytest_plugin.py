@@ -133,6 +133,21 @@ def test_settings_come_from_the_configuration_and_the_command_line(
             "@pytest.mark.kafka_broker({'a': 3})\ndef test(kafka_broker): ...",
             "*@pytest.mark.kafka_broker: name the arguments, as in topics=...",
         ),
+        (
+            "num.partitions=3",
+            "@pytest.mark.kafka_broker(topcs={'a': 3})\ndef test(kafka_broker): ...",
+            "*@pytest.mark.kafka_broker: there is no argument topcs; there are topics, settings, *",
+        ),
+        (
+            "num.partitions=3",
+            "@pytest.mark.kafka_broker(settings=3)\ndef test(kafka_broker): ...",
+            "*settings=3: expected values by Kafka's names*",
+        ),
+        (
+            "num.partitions=3",
+            "@pytest.mark.kafka_topic(name='a')\ndef test(kafka_topic): ...",
+            "*@pytest.mark.kafka_topic: there is no argument name; there are partitions, configs",
+        ),
     ],
 )
 def test_a_mistake_is_told_in_one_line(

@@ -156,10 +156,7 @@ def delete_topics(draft: Draft, offsets: CommittedOffsets, topics: tuple[str, ..
 
 def expire(draft: Draft, group: ClassicGroup, offsets: CommittedOffsets) -> bool:
     """Forget offsets that nobody has needed for the retention time. Whether none is left, nor comes
-    with an open transaction.
-
-    Kafka differs: offsets of an open transaction keep a group from expiring there only where it
-    has committed others; here they always do."""
+    with an open transaction."""
     committed = offsets.of_group(group.group_id)
     if committed and not _may_expire(group):
         return False

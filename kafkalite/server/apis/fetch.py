@@ -11,6 +11,7 @@ Records leave as slices of the segment file. The answer waits for `min_bytes`, a
 it. The first batch of the first partition that has one is given whole, above every limit (KIP-74).
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
+Whoever tells its rack may be sent to a replica in it: `server/preferred_replica.py`.
 
 Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
 part. A partition that is asked twice is answered once, as asked last.
@@ -18,9 +19,8 @@ part. A partition that is asked twice is answered once, as asked last.
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
 
-Missing: followers, which come with replication; aborted transactions, which come with the
-transaction coordinator; the preferred replica: a consumer that tells its rack (`client.rack`) is
-never sent to a replica nearer to it, `preferred_read_replica` is always -1.
+Missing: followers, which come with replication (a consumer is sent to none before); aborted
+transactions, which come with the transaction coordinator.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="followers; aborted transactions; preferred replicas",
+    missing="followers; aborted transactions",
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13

@@ -91,5 +91,6 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
 
 
 def refuse(request: JoinGroupRequest, code: ErrorCode, message: str) -> JoinGroupResponse:
-    """No generation. The protocol is empty and not null: every version can carry that."""
-    return JoinGroupResponse(error_code=code, protocol_name="", member_id=request.member_id)
+    """No generation, and no member id, as Kafka has it. The protocol is empty and not null: every
+    version can carry that."""
+    return JoinGroupResponse(error_code=code, protocol_name="", member_id="")
