@@ -10,6 +10,7 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -158,14 +159,20 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def from_imports(path: Path) -> Iterator[str]:
+    """Modules, and names in them that may be modules."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
 def imported_names(path: Path) -> Iterator[str]:
     """Modules that a file may mean, by import statements and by dotted names in strings."""
+    yield from from_imports(path)
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
@@ -182,6 +189,17 @@ def test_no_module_is_dead() -> None:
         if path.name != "__init__.py" and not path.is_relative_to(for_users)
     ]
     judge([name for name in dead if name not in used], NOT_IMPORTED)
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not round a corner either, nor at first use, nor for types alone. `graphlib` names one
+    circle when there is any."""
+    modules = {module_name(path): path for path in sources() if path.is_relative_to(PACKAGE)}
+    imports = {
+        name: {other for other in from_imports(path) if other in modules and other != name}
+        for name, path in modules.items()
+    }
+    TopologicalSorter(imports).prepare()
 
 
 def test_each_api_is_in_the_table_once_in_key_order() -> None:
