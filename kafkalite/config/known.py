@@ -12,7 +12,6 @@ from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey
 
 _NOT_YET = """
-compression.gzip.level compression.lz4.level compression.zstd.level
 log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
 log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
 log.flush.interval.messages log.flush.interval.ms log.flush.offset.checkpoint.interval.ms

@@ -3,8 +3,7 @@
 Nothing here waits. A batch goes from the buffer it was received in to the file by one write,
 stamped in place; a read gives a range of a file, to be sent as it is. Source: Kafka's `UnifiedLog`.
 
-Kafka differs: it removes old segments, compacts, and recompresses (`compression.type`). Here logs
-only grow so far, in the codec that they came in.
+What is too old goes by `retention`.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from kafkalite.log.recovery import (
     replay_producers,
     take_in,
 )
+from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
@@ -44,8 +44,13 @@ class Appended(NamedTuple):
     """Inclusive."""
     append_time: TimestampMs
     """The broker's time for a topic of `LogAppendTime`, else -1; its batch's of a duplicate."""
-    is_duplicate: bool = False
-    """Nothing was written: the producer sent these records before."""
+    size_bytes: int
+    """What was written; 0 for a duplicate: the producer sent these records before."""
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether nothing was written."""
+        return not self.size_bytes
 
 
 class LogRead(NamedTuple):
@@ -157,7 +162,10 @@ class PartitionLog:
         `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
         """
         validator = self._validator
-        headers = validator.check(records, now, origin)
+        if validator.target is None:
+            headers = validator.check(records, now, origin)
+        else:
+            records, headers = validator.recompress(records, now, origin)
         first = headers[0]
         base_offset = self.end_offset
         if first.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.CLIENT:
@@ -178,6 +186,7 @@ class PartitionLog:
             base_offset,
             Offset(offset - 1),
             now if validator.stamps_append_time else NO_TIMESTAMP,
+            len(records),
         )
 
     def _write(
@@ -294,23 +303,28 @@ class PartitionLog:
     # Cut, sync, close.
 
     def delete_records(self, offset: Offset) -> None:
-        """Begin at `offset`, unless the log does later already; whole segments below it go.
+        """Begin at `offset`, unless the log does later already.
 
-        Producers keep what is known of them. The segment that has `offset` stays as it is, and the
-        checkpoint of log starts tells where to begin in it.
+        Producers keep what is known of them, and segments stay until `retire_below`: the checkpoint
+        of log starts tells where to begin in them.
         """
         if offset > self.end_offset:
             raise InvariantError(
                 f"{self.folder.path}: a log of {self.end_offset} cannot begin at {offset}"
             )
-        if offset < self.log_start_offset:
-            return
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
-        if self._segments.remove_below(offset):
-            self.folder.is_durable = False
-            self._snapshots.remove_below(self._segments.first_offset)
+
+    def retire_below(self, offset: Offset) -> RetiredFiles:
+        """Begin at `offset` or later, and let go of all segments below it but the active one.
+
+        `OSError` leaves the segments that the disk did not let go."""
+        self.delete_records(offset)
+        self.folder.is_durable = False
+        paths = self._segments.retire_below(offset)
+        paths += self._snapshots.retire_below(self._segments.first_offset)
+        return RetiredFiles(self._files, tuple(paths))
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
         """Drop every record at or above `offset`, and what else stands in the same batch.
@@ -379,4 +393,4 @@ class PartitionLog:
 
 
 def _repeated(batch: BatchMetadata) -> Appended:
-    return Appended(batch.first_offset, batch.last_offset, batch.timestamp, is_duplicate=True)
+    return Appended(batch.first_offset, batch.last_offset, batch.timestamp, 0)

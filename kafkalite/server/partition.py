@@ -79,7 +79,7 @@ class Partition:
             records, leader_epoch=leader.leader_epoch, now=now, origin=origin
         )
         if leader.appended(self.log.end_offset):
-            self._high_watermark_moved(leader.high_watermark, len(records))
+            self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
         return appended
 
     def read(

@@ -57,7 +57,8 @@ def loses_an_append(patch: Patch) -> None:
             appended: Appended = original(log, records, **options)
             return appended
         count = sum(header.records_count for _, header in iter_headers(records))
-        return Appended(log.end_offset, Offset(log.end_offset + count - 1), NO_TIMESTAMP)
+        last = Offset(log.end_offset + count - 1)
+        return Appended(log.end_offset, last, NO_TIMESTAMP, len(records))
 
     patch.setattr(PartitionLog, "append_as_leader", append)
 
