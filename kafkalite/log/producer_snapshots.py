@@ -16,6 +16,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
+from kafkalite.log.retired_files import retire
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
 
 SNAPSHOT_SUFFIX = ".snapshot"
@@ -92,11 +93,10 @@ class ProducerSnapshots:
                     self.is_synced = not states
         return self.newest
 
-    def remove_below(self, offset: Offset) -> None:
-        """Remove those of segments that are gone; the newest stays."""
-        for found in self.offsets():
-            if found < offset and found != self.newest:
-                self._files.remove(self._path(found))
+    def retire_below(self, offset: Offset) -> list[str]:
+        """Rename those of segments that are gone, and tell their new names; the newest stays."""
+        gone = [found for found in self.offsets() if found < offset and found != self.newest]
+        return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:
         """The newest one, while the disk may not have its bytes."""

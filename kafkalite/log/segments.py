@@ -75,17 +75,17 @@ class SegmentList:
         batch = segment.find(offset)
         return segment.size if batch is None else batch.position
 
-    def remove_below(self, offset: Offset) -> bool:
-        """Delete the segments that end at or below `offset`, but never the active one; False when
-        there is none."""
-        count = 0
-        while count + 1 < len(self._bases) and self._bases[count + 1] <= offset:
-            count += 1
-        gone = self._segments[:count]
-        del self._segments[:count], self._bases[:count]
-        for segment in gone:
-            segment.delete()
-        return bool(gone)
+    def retire_below(self, offset: Offset) -> list[str]:
+        """Take out the segments that end at or below `offset`, but never the active one, and rename
+        their files: the new names, oldest first.
+
+        The one whose `.log` a disk refuses to rename stays, and so do those after it: `OSError`.
+        """
+        renamed = []
+        while len(self._bases) > 1 and self._bases[1] <= offset:
+            renamed += self._segments[0].retire()
+            del self._segments[0], self._bases[0]
+        return renamed
 
     def remove_above(self, offset: Offset) -> bool:
         """Delete the segments that begin above `offset`; False when none is left."""
