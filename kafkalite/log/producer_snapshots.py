@@ -9,7 +9,7 @@ Written when a segment rolls and when the log closes. Big-endian (Kafka's `Produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 
 from kafkalite.errors import CorruptRecordError
@@ -96,6 +96,11 @@ class ProducerSnapshots:
     def retire_below(self, offset: Offset) -> list[str]:
         """Rename those of segments that are gone, and tell their new names; the newest stays."""
         gone = [found for found in self.offsets() if found < offset and found != self.newest]
+        return retire(self._files, map(self._path, gone))
+
+    def retire_at(self, offsets: Iterable[Offset]) -> list[str]:
+        """As `retire_below`, those at just these offsets."""
+        gone = [offset for offset in offsets if offset != self.newest]
         return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:
