@@ -21,6 +21,7 @@ from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
 from kafkalite.cli.shell_completion import completion
 from kafkalite.cli.topics import topics
+from kafkalite.cli.verify_log import verify_log
 
 
 def new_app() -> App:
@@ -40,6 +41,7 @@ def new_app() -> App:
     app.command(groups)
     app.command(configs)
     app.command(dump_log, group=FOLDERS, sort_key=1)
+    app.command(verify_log, group=FOLDERS, sort_key=2)
     app.command(completion, group=OPTIONS)
     app["--help"].group = app["--version"].group = OPTIONS
     return app

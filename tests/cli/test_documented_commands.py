@@ -31,6 +31,7 @@ def test_there_are_some_of_every_kind() -> None:
         "groups",
         "configs",
         "dump-log",
+        "verify-log",
     }
 
 
