@@ -64,6 +64,11 @@ class Partition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.leader
 
+    @property
+    def high_watermark(self) -> Offset:
+        """The leader's, or as it was when this broker last led."""
+        return self.last_high_watermark if self.leader is None else self.leader.high_watermark
+
     def append(
         self,
         records: memoryview,

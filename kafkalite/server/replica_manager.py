@@ -142,11 +142,7 @@ class ReplicaManager:
     def high_watermarks(self) -> dict[TopicPartition, Offset]:
         """To be remembered over a stop."""
         return {
-            TopicPartition(partition.topic, partition.index): (
-                partition.last_high_watermark
-                if partition.leader is None
-                else partition.leader.high_watermark
-            )
+            TopicPartition(partition.topic, partition.index): partition.high_watermark
             for partition in (*self._open_ones(), *self._offline.values())
         }
 
@@ -160,6 +156,10 @@ class ReplicaManager:
         which may take long."""
         for topic_id, index in list(self._behind):
             self._catch_up(self.image.topics_by_id[topic_id], index)
+        return list(self._open_ones())
+
+    def held(self) -> list[Partition]:
+        """Those that are open and in use at the moment."""
         return list(self._open_ones())
 
     def _open_ones(self) -> Iterator[Partition]:

@@ -437,7 +437,7 @@ def test_a_start_within_a_segment_is_remembered_over_a_crash_once_written(
 ) -> None:
     directory = open_directory(files)
     start_within_a_segment(directory)
-    directory.checkpoints.write_log_starts(directory.checkpoints.find_log_starts())
+    directory.checkpoints.write_log_starts()
     for log in directory.logs.values():
         log.sync()
     directory.abandon()
