@@ -198,7 +198,10 @@ class LogCleaning:
             for segment in segments
             for entry in read_transaction_index(self._files, _path_of(segment))
         ]
-        yield from self._index(between(segments, self._start, self._upper), aborted)
+        dirty = between(segments, self._start, self._upper)
+        if not dirty:
+            return
+        yield from self._index(dirty, aborted)
         end_offset = Offset(self._offsets.latest_offset + 1)
         config = self._log.config
         transactions = CleanedTransactions(aborted)

@@ -4,69 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.compaction import CleaningAbortedError
-from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.transaction_index import (
-    AbortedTransaction,
-    format_transaction_index,
     read_transaction_index,
 )
-from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.batch import TimestampType, read_header
 from kafkalite.protocol.records.compression import Compression
-from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Header, Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs
-from tests.log.compaction_fixtures import cleaning, plan, run, stored_headers, stored_records
-from tests.log.log_fixtures import EPOCH, FOLDER, NOW, append, open_log, stored
-
-CONFIG = TopicConfig(
-    cleanup_policy=("compact",),
-    segment_bytes=4000,
-    delete_retention_ms=1000,
-    index_interval_bytes=100,
+from tests.log.compaction_fixtures import (
+    CONFIG,
+    LATER,
+    MUCH_LATER,
+    Transactional,
+    World,
+    cleaning,
+    pairs,
+    plan,
+    run,
+    stored_headers,
+    stored_records,
+    with_sequence,
 )
-LATER = TimestampMs(NOW + 500)
-MUCH_LATER = TimestampMs(NOW + 5000)
-
-
-def pairs(*keys_and_values: tuple[str, str | None]) -> list[Record]:
-    return [
-        Record(
-            key.encode(),
-            None if value is None else value.encode(),
-            (),
-            TimestampMs(NOW + at),
-        )
-        for at, (key, value) in enumerate(keys_and_values)
-    ]
-
-
-class World:
-    """A log to be cleaned."""
-
-    def __init__(self, config: TopicConfig = CONFIG) -> None:
-        self.files = MemoryFiles()
-        self.log = open_log(self.files, config)
-
-    def write(
-        self, *keys_and_values: tuple[str, str | None], codec: Compression | None = None
-    ) -> None:
-        append(
-            self.log, build_batch(pairs(*keys_and_values), compression=codec or Compression.NONE)
-        )
-
-    def roll(self) -> None:
-        self.log.roll(NOW)
-
-    def clean(self, now: TimestampMs = LATER, **options: int) -> Offset:
-        return run(cleaning(self.files, self.log, now, **options))  # type: ignore[arg-type]  # By name.
-
-    def seen(self) -> list[tuple[int, bytes | None, bytes | None]]:
-        return [(record.offset, record.key, record.value) for record in stored_records(self.log)]
+from tests.log.log_fixtures import FOLDER, NOW, append, open_log, stored
 
 
 def test_the_last_record_of_each_key_stays_at_its_offset() -> None:
@@ -260,19 +222,10 @@ def test_the_last_batch_of_a_round_stays_without_records() -> None:
     assert [key for _, key, _ in world.seen()] == [b"a", b"c"]
 
 
-def idempotent(producer: int, sequence: int, *records: Record, epoch: int = 0) -> bytearray:
-    return build_batch(
-        records,
-        producer_id=ProducerId(producer),
-        producer_epoch=ProducerEpoch(epoch),
-        base_sequence=sequence,
-    )
-
-
 def test_a_producers_last_sequence_stays_in_a_batch_without_records() -> None:
     world = World()
-    append(world.log, idempotent(7, 0, *pairs(("a", "1"))))
-    append(world.log, idempotent(7, 1, *pairs(("a", "2"), ("b", "2"))))
+    append(world.log, with_sequence(7, 0, *pairs(("a", "1"))))
+    append(world.log, with_sequence(7, 1, *pairs(("a", "2"), ("b", "2"))))
     world.write(("a", "3"), ("b", "3"))
     world.write(("z", "z"))
     world.roll()
@@ -289,43 +242,7 @@ def test_a_producers_last_sequence_stays_in_a_batch_without_records() -> None:
     state = again.producers.get(ProducerId(7))
     assert state is not None
     assert state.last_sequence == 2
-    append(again, idempotent(7, 3, *pairs(("a", "4"))))
-
-
-class Transactional(World):
-    """A log of transactions, with the index of those that were aborted."""
-
-    def send(self, producer: int, sequence: int, *keys_and_values: tuple[str, str | None]) -> int:
-        return append(
-            self.log,
-            build_batch(
-                pairs(*keys_and_values),
-                producer_id=ProducerId(producer),
-                producer_epoch=ProducerEpoch(0),
-                base_sequence=sequence,
-                is_transactional=True,
-            ),
-        ).base_offset
-
-    def end(self, producer: int, *, commit: bool, first: int | None = None) -> int:
-        base = self.log.segments[-1].base_offset
-        data = build_end_transaction_batch(
-            EndTransactionMarker(commit, 1),
-            producer_id=ProducerId(producer),
-            producer_epoch=ProducerEpoch(0),
-            timestamp=NOW,
-        )
-        offset = self.log.append_as_leader(
-            memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
-        ).base_offset
-        if first is not None:
-            path = f"{FOLDER}/{base:020d}"
-            entry = AbortedTransaction(
-                ProducerId(producer), Offset(first), offset, Offset(offset + 1)
-            )
-            entries = [*read_transaction_index(self.files, path), entry]
-            self.files.replace(f"{path}.txnindex", format_transaction_index(entries))
-        return offset
+    append(again, with_sequence(7, 3, *pairs(("a", "4"))))
 
 
 def test_aborted_records_go_and_their_marker_after_them() -> None:
@@ -436,7 +353,7 @@ def test_a_cleaning_that_is_given_up_leaves_nothing() -> None:
 def test_of_producer_snapshots_those_of_segments_that_are_gone_go() -> None:
     world = World()
     for sequence in range(4):
-        append(world.log, idempotent(7, sequence, *pairs(("a", str(sequence)))))
+        append(world.log, with_sequence(7, sequence, *pairs(("a", str(sequence)))))
         world.roll()
     retired: list[RetiredFiles] = []
     run(cleaning(world.files, world.log, LATER, on_retired=retired.append))
