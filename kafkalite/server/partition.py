@@ -10,7 +10,8 @@ from collections.abc import Callable
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.epochs import EpochEnd
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher

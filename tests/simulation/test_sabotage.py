@@ -19,7 +19,8 @@ from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.draft import Draft
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.changes import Change
 from kafkalite.protocol.messages.metadata_records import PartitionRecord, TopicRecord
 from kafkalite.protocol.records.batch import iter_headers
