@@ -117,6 +117,21 @@ class LogDirectory:
             producer_expiration_ms=producer_expiration_ms,
         )
 
+    @property
+    def id(self) -> Uuid:
+        """What the metadata knows it by: `directory.id`."""
+        return self.claimed.meta.directory_id
+
+    def probe(self, name: str) -> None:
+        """Write a small file and remove it. `OSError` when the disk does not take it."""
+        self._files.replace(name, b"", sync=False)
+        self._files.remove(name)
+
+    @property
+    def files(self) -> Files:
+        """The disk, with this folder at its root."""
+        return self._files
+
     def space(self) -> DiskSpace:
         """Of the disk that the folder is on."""
         return self._files.space()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,8 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import InvariantError
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -32,11 +34,13 @@ from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
+from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
+from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import Services
@@ -69,17 +73,19 @@ class Broker:
         ports: Ports,
         *,
         location: str,
+        more_places: Sequence[Place] = (),
         store: MetadataStore | None = None,
         interceptor: Interceptor | None = None,
         checks_views: bool = False,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
-        """`location` names the log folder to people. Without `store` the broker is a cluster of its
-        own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`.
+        """`location` names the log folder to people; `more_places` are further ones, in the order
+        of `log.dirs`. Without `store` the broker is a cluster of its own, whose metadata is kept in
+        its first log folder. `checks_views`: see `ClientConnection`.
         `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
         self._ports = ports
-        self._location = location
+        self._places = (Place(location, ports.files), *more_places)
         self._store = store
         self._interceptor = interceptor
         self._tasks = asyncio.TaskGroup()
@@ -98,20 +104,17 @@ class Broker:
         clock = ports.clock
         storage = self._storage = Storage(
             config,
-            ports.files,
+            self._places,
             clock,
             ports.entropy,
-            location=self._location,
             store=self._store,
         )
-        self._housekeeping = Housekeeping(
-            self._tasks,
-            ports.workers,
-            clock,
-            ports.entropy,
-            storage.directory,
-            config,
-        )
+        self._housekeeping = {
+            directory.location: Housekeeping(
+                self._tasks, ports.workers, clock, ports.entropy, directory, config
+            )
+            for directory in storage.directories.live
+        }
         try:
             self._services = self._wire(storage)
             dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
@@ -133,11 +136,17 @@ class Broker:
         self._replicas = ReplicaManager(
             config.node_id,
             config,
-            storage.directory,
+            PartitionHomes(
+                config.node_id,
+                storage.directories,
+                {location: each.folders for location, each in self._housekeeping.items()},
+                clock=ports.clock,
+                entropy=ports.entropy,
+                on_settled=lambda settled: self._reports.settled(settled),
+            ),
             clock=ports.clock,
-            entropy=ports.entropy,
-            remove_later=self._housekeeping.folders.remove_later,
-            make_later=self._housekeeping.folders.make_later,
+            on_failed=self._folder_failed,
+            stop=self.fail,
         )
         self._controller = ControllerDriver(
             ports.clock,
@@ -146,6 +155,9 @@ class Broker:
                 config.default_replication_factor,
                 config.topic_defaults.min_insync_replicas,
             ),
+        )
+        self._reports = DirectoryReports(
+            self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
         self._groups = GroupCoordinators(config, self._replicas, ports.clock)
         return Services(
@@ -186,7 +198,9 @@ class Broker:
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
-            end.callback(self._housekeeping.stop)
+            for each in self._housekeeping.values():
+                end.callback(each.stop)
+            end.callback(self._reports.stop)
             end.callback(self._replicas.stop)
             self._replicas.wake_all()
             self._groups.stop()
@@ -227,13 +241,12 @@ class Broker:
 
     def _join(self, session: MetadataSession) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
-        directory = self._storage.directory
         is_first = True
 
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
             if is_first:
-                self._replicas.strays.set_aside_all(image, self._storage.removed_topics)
+                self._replicas.homes.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
             if concerns_brokers(delta):
                 self._follow_settings(image)
@@ -244,7 +257,9 @@ class Broker:
                 self.fail(error)
 
         session.watch(folded)
-        self._housekeeping.start(self._replicas.held)
+        for directory in self._storage.directories.live:
+            chores = self._housekeeping[directory.location]
+            chores.start(partial(self._replicas.held, directory))
         session.register(
             BrokerRegistration(
                 broker_id=self._config.node_id,
@@ -252,8 +267,8 @@ class Broker:
                 endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
-                log_dirs=(directory.claimed.meta.directory_id,),
-                previous_broker_epoch=directory.claimed.broker_epoch,
+                log_dirs=self._storage.directories.ids,
+                previous_broker_epoch=self._storage.previous_broker_epoch,
             )
         )
         self._controller.start(session)
@@ -265,7 +280,13 @@ class Broker:
             _log.warning("a setting of brokers in the metadata is not followed: %s", message)
         self._listeners.limit(config)
         self._replicas.configure(config)
-        self._storage.directory.expire_producers_after(config.producer_id_expiration_ms)
+        for directory in self._storage.directories.live:
+            directory.expire_producers_after(config.producer_id_expiration_ms)
+
+    def _folder_failed(self, directory: LogDirectory) -> None:
+        """Go on with the others."""
+        self._housekeeping[directory.location].stop()
+        self._reports.failed(directory.id)
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""
@@ -275,7 +296,8 @@ class Broker:
             end.callback(partial(self._storage.abandon, is_untouched=self._session is None))
             if self._session is not None:
                 end.callback(self._session.close)
-            end.callback(self._housekeeping.stop)
+            for each in self._housekeeping.values():
+                end.callback(each.stop)
             await self._listeners.stop(self._ports.clock.now_ms())
 
 

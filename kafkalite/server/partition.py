@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.directories import LogDirectory
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
@@ -28,6 +29,7 @@ class Partition:
     __slots__ = (
         "commits",
         "config",
+        "directory",
         "fetches",
         "index",
         "is_internal",
@@ -40,13 +42,21 @@ class Partition:
     )
 
     def __init__(
-        self, topic: str, topic_id: Uuid, index: int, log: PartitionLog, config: TopicConfig
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        log: PartitionLog,
+        config: TopicConfig,
+        directory: LogDirectory,
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.log = log
         self.config = config
+        self.directory = directory
+        """The log folder that it is in."""
         self.is_internal = topic in INTERNAL_TOPICS
         """Clients do not append to it."""
         self.leader: PartitionLeader | None = None
