@@ -35,13 +35,15 @@ def open_log(
     log_start_offset: Offset = _ZERO,
     record_validation: RecordValidation = "header",
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    jitter_seed: int = 0,
 ) -> PartitionLog:
     """The log in `folder`; without a folder an empty one, that has none until its first append.
 
     `clean` says that the last stop was a clean one; else all from `recovery_point` on is checked,
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
     the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Whether
-    the topic is compacted must be right in `config`: only then may a log have holes.
+    the topic is compacted must be right in `config`: only then may a log have holes. `jitter_seed`
+    is any number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
     """
     exists = files.exists(folder)
     found_id = _claim(files, folder, topic_id) if exists else None
@@ -65,6 +67,7 @@ def open_log(
         epochs=epochs,
         exists=exists,
         is_durable=was_synced,
+        jitter_seed=jitter_seed,
     )
     log = PartitionLog(
         files,

@@ -219,9 +219,7 @@ class PartitionLog:
             return
         active.seal()
         self._snapshots.save(self.producers, active.end_offset)
-        self._segments.add(
-            Segment.create(self._files, self.folder.path, active.end_offset, self._config, now)
-        )
+        self.folder.add_segment(active.end_offset, self._config, now)
         self.flush_at = 0
 
     # Read.
@@ -323,7 +321,7 @@ class PartitionLog:
         if self._segments.remove_above(offset):
             self._segments.active.truncate_to(offset, now)
         else:
-            self._segments.add(Segment.create(self._files, folder, offset, self._config, now))
+            self.folder.add_segment(offset, self._config, now)
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)

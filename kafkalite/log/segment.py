@@ -51,6 +51,7 @@ class Segment:
         "end_offset",
         "has_new_names",
         "is_synced",
+        "jitter_ms",
         "size",
     )
 
@@ -73,6 +74,8 @@ class Segment:
         self.config = config
         self.created_ms = created_ms
         """When this process opened or made it: what `segment.ms` counts from without records."""
+        self.jitter_ms = 0
+        """How much sooner than `segment.ms` it rolls, by chance."""
         self.size = 0
         """Bytes in the `.log`."""
         self.end_offset = base_offset
@@ -208,8 +211,11 @@ class Segment:
             waited_ms = self._waited_ms(now, max_timestamp) if self.size else 0
         else:
             waited_ms = max_timestamp - first
+        longest_ms = config.segment_ms
+        if config.is_compacted and config.max_compaction_lag_ms < longest_ms:
+            longest_ms = config.max_compaction_lag_ms
         return (
-            waited_ms > config.segment_ms
+            (self.size > 0 and waited_ms > longest_ms - self.jitter_ms)
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
             or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
         )
