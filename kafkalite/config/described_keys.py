@@ -315,20 +315,6 @@ kafka.metrics.reporters LIST =
     Reporters of the older metrics library.
 leader.imbalance.check.interval.seconds LONG 1.. = 300
     How often the controller looks for partitions not led by their preferred replica.
-log.cleaner.backoff.ms LONG 0.. = 15000
-    How long a cleaner with nothing to do sleeps.
-log.cleaner.dedupe.buffer.size LONG = 134217728
-    Memory of all cleaners together for the keys that they have seen.
-log.cleaner.enable BOOLEAN = true
-    Whether logs are compacted.
-log.cleaner.io.buffer.load.factor DOUBLE = 0.9
-    How full the cleaners' table of keys may get.
-log.cleaner.io.buffer.size INT 0.. = 524288
-    Memory of all cleaners together for reading and writing.
-log.cleaner.io.max.bytes.per.second DOUBLE = 1.7976931348623157E308
-    The most that cleaners read and write in a second.
-log.cleaner.threads INT 0.. = 1
-    Threads that compact logs.
 log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT 0.. = 2147483647

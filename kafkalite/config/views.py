@@ -125,7 +125,17 @@ class BrokerConfig(NamedTuple):
     max_incremental_fetch_session_cache_slots: int = 1000
     max_request_partition_size_limit: int = 2000
     log_retention_check_interval_ms: int = 300_000
+    log_cleaner_enable: bool = True
+    log_cleaner_threads: int = 1
+    log_cleaner_backoff_ms: int = 15_000
+    log_cleaner_dedupe_buffer_size: int = 134_217_728
+    """Bytes."""
+    log_cleaner_io_buffer_load_factor: float = 0.9
+    log_cleaner_io_buffer_size: int = 524_288
+    """Bytes."""
+    log_cleaner_io_max_bytes_per_second: float = 1.7976931348623157e308
     log_initial_task_delay_ms: int = 30_000
+    log_flush_scheduler_interval_ms: int = 2**63 - 1
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     producer_id_expiration_ms: int = 86_400_000

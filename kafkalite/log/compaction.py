@@ -13,7 +13,7 @@ Source: Kafka's `Cleaner.doClean`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
 from kafkalite.errors import CorruptRecordError
@@ -184,8 +184,10 @@ class LogCleaning:
         """The first dirty offset once all steps were taken."""
         self.read_bytes = 0
         self.written_bytes = 0
+        self.keyless = 0
+        """Records that went because they have no key."""
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Generator[Step, None, None]:
         """Run each, and then ask for the next. Ending it early, with `close`, leaves the log as it
         was, but for the groups that are done.
 
@@ -262,6 +264,7 @@ class LogCleaning:
         try:
             for segment in group:
                 yield from self._filter(segment, group, decide, cleaned)
+            self.keyless += decide.keyless
             cleaned.finish(transactions.kept_aborted)
             transactions.kept_aborted.clear()
             yield _Sync(cleaned.sync)

@@ -79,6 +79,7 @@ class BatchFilter:
         "_now",
         "_offsets",
         "_transactions",
+        "keyless",
     )
 
     def __init__(
@@ -98,6 +99,8 @@ class BatchFilter:
         self._end_offset = end_offset
         self._now = now
         self._horizon_ms = TimestampMs(min(now + delete_retention_ms, _MAX_LONG))
+        self.keyless = 0
+        """Records so far that went because they have no key."""
 
     def filter(self, batch: StoredBatch) -> CleanedBatch | None:
         """What stays of `batch`; None: nothing. `CorruptRecordError` for one that is damaged."""
@@ -145,6 +148,7 @@ class BatchFilter:
                 self._offsets,
                 keeps_tombstones=not is_over,
             )
+            self.keyless += kept.keyless
         if not kept.spans:
             return None
         horizon_ms = header.delete_horizon_ms

@@ -137,6 +137,8 @@ class Kept(NamedTuple):
     spans: list[tuple[int, int, int]]
     """Of each: start, end, position of its timestamp."""
     has_tombstones: bool
+    keyless: int = 0
+    """How many went because they have no key."""
 
 
 def keep_latest(
@@ -145,17 +147,19 @@ def keep_latest(
     """The records that are the last of their keys, and those that the map does not reach; with
     neither those without a key, nor, but for `keeps_tombstones`, those without a value."""
     spans: list[tuple[int, int, int]] = []
-    latest, find, has_tombstones = offsets.latest_offset, offsets.get, False
+    latest, find, has_tombstones, keyless = offsets.latest_offset, offsets.get, False, 0
     for start, end, timestamp_at, delta, key, has_value in _raw_records(data, count):
         offset = base_offset + delta
-        if offset <= latest and (
-            key is None or offset < find(key) or not (has_value or keeps_tombstones)
-        ):
-            continue
+        if offset <= latest:
+            if key is None:
+                keyless += 1
+                continue
+            if offset < find(key) or not (has_value or keeps_tombstones):
+                continue
         spans.append((start, end, timestamp_at))
         if not has_value:
             has_tombstones = True
-    return Kept(spans, has_tombstones)
+    return Kept(spans, has_tombstones, keyless)
 
 
 def keep_all(data: bytes, count: int) -> Kept:

@@ -254,6 +254,7 @@ class LogDirectory:
         """Truncate its log, with the recovery point on the disk lowered before more is appended."""
         self.logs[partition].truncate_to(offset, now)
         self.checkpoints.write_recovery_points()
+        self.checkpoints.limit_cleaner_offset(partition, offset)
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""

@@ -3,6 +3,7 @@
     recovery points    below them all is on the disk; how far a crash has to be checked
     log starts         of logs that begin within a segment, after DeleteRecords
     high watermarks    where a replica's begins
+    cleaner offsets    how far logs are compacted; one that is named here may have holes
 
 Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
 is warned of, and what it told begins anew: all is scanned, from the first segment on.
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import (
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
@@ -59,6 +61,8 @@ class OffsetCheckpoints:
         "_forgotten",
         "_location",
         "_logs",
+        "_written_cleaner_offsets",
+        "cleaner_offsets",
         "high_watermarks",
         "log_starts",
         "recovery_points",
@@ -77,6 +81,9 @@ class OffsetCheckpoints:
         self.recovery_points = self._read(RECOVERY_POINTS)
         self.log_starts = self._read(LOG_START_OFFSETS)
         self.high_watermarks = self._read(HIGH_WATERMARKS)
+        self.cleaner_offsets = self._read(CLEANER_OFFSETS)
+        """Below them, no two records of a log have the same key."""
+        self._written_cleaner_offsets = dict(self.cleaner_offsets)
 
     def _read(self, path: str) -> Offsets:
         try:
@@ -88,7 +95,12 @@ class OffsetCheckpoints:
     def forget(self, partition: TopicPartition) -> None:
         """It is gone; what the files tell of it is not true of one that comes by its name."""
         self._changes += 1
-        for offsets in (self.recovery_points, self.log_starts, self.high_watermarks):
+        for offsets in (
+            self.recovery_points,
+            self.log_starts,
+            self.high_watermarks,
+            self.cleaner_offsets,
+        ):
             if offsets.pop(partition, None) is not None:
                 self._forgotten.add(partition)
 
@@ -98,12 +110,14 @@ class OffsetCheckpoints:
         if partition in self._forgotten:
             self.write_recovery_points()
             self.write_log_starts()
+            self.write_cleaner_offsets()
             self._forgotten.clear()
 
     def write(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Write all three, with these high watermarks of what is open."""
+        """Write all, with these high watermarks of what is open."""
         self.write_recovery_points()
         self.write_log_starts()
+        self.write_cleaner_offsets()
         offsets = {
             key: offset for key, offset in self.high_watermarks.items() if key not in self._logs
         }
@@ -140,6 +154,24 @@ class OffsetCheckpoints:
         self._changes += 1
         write_offsets(self._files, LOG_START_OFFSETS, self.find_log_starts())
 
+    def find_cleaner_offsets(self) -> Offsets:
+        """How far logs are compacted."""
+        return dict(self.cleaner_offsets)
+
+    def write_cleaner_offsets(self) -> None:
+        """Write their file, durably, if there is anything new; see `write_recovery_points`."""
+        self._changes += 1
+        offsets = self.find_cleaner_offsets()
+        if offsets != self._written_cleaner_offsets:
+            write_offsets(self._files, CLEANER_OFFSETS, offsets)
+            self._written_cleaner_offsets = offsets
+
+    def limit_cleaner_offset(self, partition: TopicPartition, end_offset: Offset) -> None:
+        """Its log was cut to `end_offset`: what comes from there on is not compacted."""
+        if self.cleaner_offsets.get(partition, end_offset) > end_offset:
+            self.cleaner_offsets[partition] = end_offset
+            self.write_cleaner_offsets()
+
     # While the broker runs, workers write.
 
     def plan(self, path: str, offsets: Offsets) -> PlannedCheckpoint:
@@ -152,6 +184,8 @@ class OffsetCheckpoints:
         if planned.changes != self._changes:
             return False
         self._files.rename(planned.path + _PLANNED_SUFFIX, planned.path, sync=False)
+        if planned.path == CLEANER_OFFSETS:
+            self._written_cleaner_offsets = planned.offsets
         return True
 
     def sync(self) -> None:

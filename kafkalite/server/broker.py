@@ -282,6 +282,8 @@ class Broker:
         self._replicas.configure(config)
         for directory in self._storage.directories.live:
             directory.expire_producers_after(config.producer_id_expiration_ms)
+        for each in self._housekeeping.values():
+            each.configure(config)
 
     def _folder_failed(self, directory: LogDirectory) -> None:
         """Go on with the others."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from kafkalite.config.views import BrokerConfig
-from kafkalite.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS
+from kafkalite.log.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kafkalite.log.directories import LogDirectory
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.server.checkpoint_writer import CheckpointWriter
+from kafkalite.server.log_cleaner import LogCleaner
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.periodic import Periodic
@@ -23,8 +24,8 @@ PRODUCER_CHECK_INTERVAL_MS = 600_000
 
 
 class Housekeeping:
-    """Deletes old segments, writes checkpoints, forgets producers that fell silent, makes and
-    removes folders."""
+    """Deletes old segments, compacts logs, writes checkpoints, forgets producers that fell silent,
+    makes and removes folders."""
 
     def __init__(
         self,
@@ -42,12 +43,22 @@ class Housekeeping:
         self.folders = PartitionFolders(tasks, workers, entropy, directory)
         self._retention = RetentionChecks(tasks, workers, clock)
         checkpoints = directory.checkpoints
-        self._log_starts, self._recovery_points = (
+        self._log_starts, self._recovery_points, self._cleaner_offsets = (
             CheckpointWriter(tasks, workers, checkpoints, path, find)
             for path, find in (
                 (LOG_START_OFFSETS, checkpoints.find_log_starts),
                 (RECOVERY_POINTS, checkpoints.find_recovery_points),
+                (CLEANER_OFFSETS, checkpoints.find_cleaner_offsets),
             )
+        )
+        self._cleaner = LogCleaner(
+            tasks,
+            workers,
+            clock,
+            directory,
+            config,
+            remove_later=self._retention.remove_later,
+            write_offsets=self._write_cleaner_offsets,
         )
 
     def start(self, partitions: Callable[[], Iterable[Partition]]) -> None:
@@ -74,6 +85,16 @@ class Housekeeping:
             )
         )
 
+        self._cleaner.start(partitions)
+
+    def configure(self, config: BrokerConfig) -> None:
+        """Follow new settings, as far as they may change while the broker runs."""
+        self._cleaner.configure(config)
+
+    def _write_cleaner_offsets(self) -> None:
+        if self._directory.checkpoints.cleaner_offsets:
+            self._cleaner_offsets.write_later()
+
     def _every(self, interval_ms: int, job: Callable[[], None]) -> None:
         first_after_ms = self._config.log_initial_task_delay_ms
         self._jobs.append(
@@ -84,6 +105,7 @@ class Housekeeping:
         """Look around no more. What is under way is waited for by its task group."""
         for job in self._jobs:
             job.stop()
+        self._cleaner.stop()
         self._retention.stop()
         self.folders.stop()
 

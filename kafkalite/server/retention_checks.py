@@ -68,14 +68,16 @@ class RetentionChecks:
             partition.log_start_moved()
         for deletion in deletions:
             self._tell(log.name, deletion)
-            self._remove_later(deletion.retired, log.config.file_delete_delay_ms)
+            self.remove_later(deletion.retired, log.config.file_delete_delay_ms)
 
     def _tell(self, name: str, deletion: Deletion) -> None:
         first, *others = deletion.base_offsets
         more = f" and {len(others)} more" if others else ""
         _log.info("%s: deleting segment %d%s due to %s", name, first, more, deletion.reason)
 
-    def _remove_later(self, retired: RetiredFiles, delay_ms: int) -> None:
+    def remove_later(self, retired: RetiredFiles, delay_ms: int) -> None:
+        """Remove these files so much later; at the next start if a stop comes before."""
+
         def remove() -> None:
             del self._removals[retired]
             self._tasks.create_task(self._remove(retired))

@@ -105,8 +105,10 @@ def test_records_without_a_key_go() -> None:
     append(world.log, build_batch([Record(b"l", b"v")]))
     world.log.configure(CONFIG)
     world.roll()
-    world.clean()
+    job = cleaning(world.files, world.log, LATER)
+    run(job)
     assert world.seen() == [(1, b"k", b"v"), (3, b"l", b"v")]
+    assert job.keyless == 2
 
 
 def test_append_time_counts_for_what_is_written_anew() -> None:
@@ -346,7 +348,7 @@ def test_a_cleaning_that_is_given_up_leaves_nothing() -> None:
     steps = cleaning(world.files, world.log, LATER).steps()
     next(steps).run()
     next(steps).run()
-    steps.close()  # type: ignore[attr-defined]  # A generator's.
+    steps.close()
     assert (stored(world.log), world.files.list(FOLDER)) == before
 
 
