@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
@@ -72,8 +73,9 @@ def cleaning(
 
 def run(job: LogCleaning) -> Offset:
     """All its steps; the first dirty offset then."""
-    for step in job.steps():
-        step.run()
+    with closing(job.steps()) as steps:
+        for step in steps:
+            step.run()
     return job.end_offset
 
 
