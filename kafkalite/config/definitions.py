@@ -750,6 +750,14 @@ _BROKER_KEYS = (
         form="ASCII letters, digits and signs, without blanks and backslashes",
     ),
     ConfigKey(
+        "kafkalite.fsync",
+        BOOLEAN,
+        "false",
+        "Whether acks=all is answered, and records are seen, only once they are on the disk, as"
+        " with flush.messages=1 for every topic. Kafka's default, and ours, leaves it to the"
+        " operating system when they are.",
+    ),
+    ConfigKey(
         "kafkalite.record.validation",
         STRING,
         "header",

@@ -12,12 +12,10 @@ from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey
 
 _NOT_YET = """
-log.flush.interval.messages log.flush.interval.ms log.flush.scheduler.interval.ms
 log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
-log.remote.copy.lag.ms log.roll.jitter.hours log.roll.jitter.ms
-metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes queued.max.requests
-replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
-replica.fetch.response.max.bytes replica.fetch.wait.max.ms
+log.remote.copy.lag.ms metadata.log.max.record.bytes.between.snapshots
+metadata.log.segment.bytes queued.max.requests replica.fetch.backoff.ms replica.fetch.max.bytes
+replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
 replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
 socket.receive.buffer.bytes unclean.leader.election.enable
 """

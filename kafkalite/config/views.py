@@ -72,7 +72,7 @@ class TopicConfig(NamedTuple):
         """
         if not overrides:
             return broker.topic_defaults
-        return _apply_topic_values(
+        config = _apply_topic_values(
             broker.topic_defaults,
             {
                 key.name: key.parse(overrides[key.name])
@@ -80,6 +80,11 @@ class TopicConfig(NamedTuple):
                 if key.name in overrides
             },
         )
+        return config.synced_at_once() if broker.kafkalite_fsync else config
+
+    def synced_at_once(self) -> TopicConfig:
+        """As it is with `kafkalite.fsync`: nothing is committed before it is on the disk."""
+        return self._replace(flush_messages=1)
 
     @property
     def is_compacted(self) -> bool:
@@ -173,6 +178,7 @@ class BrokerConfig(NamedTuple):
     kafkalite_clamp_replication: bool = False
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""
+    kafkalite_fsync: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()
@@ -205,7 +211,10 @@ class BrokerConfig(NamedTuple):
             fields["node_id"] = node_id
             settings = _with_both_ids(settings)
         _check_cluster_id(fields.get("kafkalite_cluster_id"))
-        return cls(**fields, topic_defaults=_topic_defaults(values), settings=dict(settings))
+        defaults = _topic_defaults(values)
+        if fields.get("kafkalite_fsync"):
+            defaults = defaults.synced_at_once()
+        return cls(**fields, topic_defaults=defaults, settings=dict(settings))
 
 
 def _with_both_ids(settings: Mapping[str, str]) -> dict[str, str]:

@@ -40,6 +40,7 @@ from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
+from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.replica_manager import ReplicaManager
@@ -111,7 +112,14 @@ class Broker:
         )
         self._housekeeping = {
             directory.location: Housekeeping(
-                self._tasks, ports.workers, clock, ports.entropy, directory, config
+                self._tasks,
+                ports.workers,
+                clock,
+                ports.entropy,
+                directory,
+                config,
+                on_sync_refused=self._sync_refused,
+                fail=self.fail,
             )
             for directory in storage.directories.live
         }
@@ -143,6 +151,7 @@ class Broker:
                 clock=ports.clock,
                 entropy=ports.entropy,
                 on_settled=lambda settled: self._reports.settled(settled),
+                flush_later=self._flush_later,
             ),
             clock=ports.clock,
             on_failed=self._folder_failed,
@@ -284,6 +293,13 @@ class Broker:
             directory.expire_producers_after(config.producer_id_expiration_ms)
         for each in self._housekeeping.values():
             each.configure(config)
+
+    def _flush_later(self, partition: Partition) -> None:
+        self._housekeeping[partition.directory.location].flusher.flush_later(partition)
+
+    def _sync_refused(self, partition: Partition, error: OSError) -> None:
+        """Nobody knows what of its log is on the disk, nor would tell if it was asked again."""
+        self._replicas.folder_failed(partition.directory, error)
 
     def _folder_failed(self, directory: LogDirectory) -> None:
         """Go on with the others."""

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.errors import InvariantError
 from kafkalite.log.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kafkalite.log.directories import LogDirectory
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.server.checkpoint_writer import CheckpointWriter
+from kafkalite.server.flusher import Flusher
 from kafkalite.server.log_cleaner import LogCleaner
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
@@ -24,8 +26,8 @@ PRODUCER_CHECK_INTERVAL_MS = 600_000
 
 
 class Housekeeping:
-    """Deletes old segments, compacts logs, writes checkpoints, forgets producers that fell silent,
-    makes and removes folders."""
+    """Of one log folder: deletes old segments, compacts and syncs logs, writes checkpoints, forgets
+    producers that fell silent, makes and removes folders."""
 
     def __init__(
         self,
@@ -35,13 +37,18 @@ class Housekeeping:
         entropy: Entropy,
         directory: LogDirectory,
         config: BrokerConfig,
+        *,
+        on_sync_refused: Callable[[Partition, OSError], None],
+        fail: Callable[[InvariantError], None],
     ) -> None:
+        """For `on_sync_refused` and `fail` see `Flusher`."""
         self._clock = clock
         self._directory = directory
         self._config = config
         self._jobs: list[Periodic] = []
         self.folders = PartitionFolders(tasks, workers, entropy, directory)
         self._retention = RetentionChecks(tasks, workers, clock)
+        self.flusher = Flusher(tasks, workers, clock, on_refused=on_sync_refused, fail=fail)
         checkpoints = directory.checkpoints
         self._log_starts, self._recovery_points, self._cleaner_offsets = (
             CheckpointWriter(tasks, workers, checkpoints, path, find)
@@ -69,6 +76,9 @@ class Housekeeping:
         config = self._config
         self._every(
             config.log_retention_check_interval_ms, partial(self._retention.check, partitions)
+        )
+        self._every(
+            config.log_flush_scheduler_interval_ms, partial(self.flusher.flush_old, partitions)
         )
         self._every(
             config.log_flush_start_offset_checkpoint_interval_ms, self._log_starts.write_later
@@ -107,6 +117,7 @@ class Housekeeping:
             job.stop()
         self._cleaner.stop()
         self._retention.stop()
+        self.flusher.stop()
         self.folders.stop()
 
     def _expire_producers(self) -> None:

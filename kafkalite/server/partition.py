@@ -5,7 +5,9 @@ call it directly; nothing in it awaits."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
@@ -23,14 +25,24 @@ from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 ACKS_ALL = -1
 
 
+class _HeldBack(NamedTuple):
+    """An append that nobody is to see before it is on the disk."""
+
+    end_offset: Offset
+    size_bytes: int
+
+
 class Partition:
     """A replica that this broker holds. `leader` is None while another broker leads it."""
 
     __slots__ = (
+        "_held_back",
         "commits",
         "config",
         "directory",
         "fetches",
+        "flush_later",
+        "flushed_ms",
         "index",
         "is_internal",
         "last_high_watermark",
@@ -65,6 +77,11 @@ class Partition:
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it."""
         self.commits: dict[CommitWait, None] = {}
+        self._held_back: deque[_HeldBack] = deque()
+        self.flush_later: Callable[[Partition], None] | None = None
+        """Has the log synced, and calls `synced` then."""
+        self.flushed_ms = TimestampMs(0)
+        """When that was last, or when it was opened."""
         self.on_committed: Callable[[Offset], None] | None = None
         """Told of every high watermark: a coordinator that keeps its records here."""
 
@@ -87,14 +104,21 @@ class Partition:
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> Appended:
-        """Append the batch in `records`, stamping it in place, and wake whoever waits for it."""
+        """Append the batch in `records`, stamping it in place, and wake whoever waits for it.
+
+        Where it is to be on the disk first (`flush.messages`) it is not committed before, and
+        nobody sees it until then.
+        """
         leader = self.leading
         if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-        appended = self.log.append_as_leader(
+        log = self.log
+        appended = log.append_as_leader(
             records, leader_epoch=leader.leader_epoch, now=now, origin=origin
         )
-        if leader.appended(self.log.end_offset):
+        if (log.end_offset >= log.flush_at or self._held_back) and self._hold_back(appended):
+            return appended
+        if leader.appended(log.end_offset):
             self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
         return appended
 
@@ -112,6 +136,33 @@ class Partition:
             max_offset=leader.high_watermark,
             first_batch_whole=first_batch_whole,
         )
+
+    def _hold_back(self, appended: Appended) -> bool:
+        """Have the log synced if that is due; whether the append is not to be seen before."""
+        log = self.log
+        if log.end_offset >= log.flush_at and self.flush_later is not None:
+            self.flush_later(self)
+        if not log.is_held_back:
+            return False
+        self._held_back.append(_HeldBack(log.end_offset, appended.size_bytes))
+        return True
+
+    @property
+    def settled_end(self) -> Offset:
+        """Where that part of the log ends which a leader may let others see: `end_offset`, but
+        for what is to be on the disk first."""
+        log = self.log
+        if not log.is_held_back:
+            return log.end_offset
+        return max(log.recovery_point, log.log_start_offset, self.high_watermark)
+
+    def synced(self) -> None:
+        """More of the log is on the disk: let it be seen."""
+        end, leader, size_bytes = self.settled_end, self.leader, 0
+        while self._held_back and self._held_back[0].end_offset <= end:
+            size_bytes += self._held_back.popleft().size_bytes
+        if leader is not None and end > leader.end_offset and leader.appended(end):
+            self._high_watermark_moved(leader.high_watermark, size_bytes)
 
     def divergence(self, offset: Offset, last_fetched_epoch: LeaderEpoch) -> EpochEnd | None:
         """Where a log that ends before `offset` in that epoch parts from this one; None when it
@@ -138,6 +189,8 @@ class Partition:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
         self._remember_high_watermark()
         self.leader = leader
+        if self.log.is_held_back and self.flush_later is not None:
+            self.flush_later(self)
         self.wake_all()
 
     def resign(self) -> None:

@@ -46,6 +46,7 @@ class PartitionHomes:
         clock: Clock,
         entropy: Entropy,
         on_settled: Callable[[Settled], None],
+        flush_later: Callable[[Partition], None],
     ) -> None:
         """`folders`: by the location of each log folder."""
         self._broker_id = broker_id
@@ -54,6 +55,7 @@ class PartitionHomes:
         self._clock = clock
         self._entropy = entropy
         self._on_settled = on_settled
+        self._flush_later = flush_later
         self._strays = {
             directory.location: Strays(directory, entropy, folders[directory.location].remove_later)
             for directory in directories.live
@@ -102,7 +104,9 @@ class PartitionHomes:
         is_told = assigned == directory.id or not topic.partitions[index].directories
         if self.directories.are_several and not is_told:
             self._on_settled(Settled(topic.id, index, directory))
-        return Partition(topic.name, topic.id, index, log, config, directory)
+        partition = Partition(topic.name, topic.id, index, log, config, directory)
+        partition.flush_later, partition.flushed_ms = self._flush_later, self._clock.now_ms()
+        return partition
 
     def _open_log(
         self, directory: LogDirectory, key: TopicPartition, topic_id: Uuid, config: TopicConfig

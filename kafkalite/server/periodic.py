@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from kafkalite.ports.clock import Clock, Timer
 
+_NEVER_MS = 1 << 50
+"""35,000 years; Kafka's default of `log.flush.scheduler.interval.ms` is more."""
+
 
 class Periodic:
     """Calls `job`, which does not wait, until `stop`; never twice at a time, and however late it
@@ -16,7 +19,7 @@ class Periodic:
     def __init__(
         self, clock: Clock, job: Callable[[], None], *, first_after_ms: int, interval_ms: int
     ) -> None:
-        """`interval_ms` counts as 1 when it is less."""
+        """`interval_ms` counts as 1 when it is less; one that nobody lives to see: once."""
         self._clock = clock
         self._job = job
         self._interval_ms = max(interval_ms, 1)
@@ -30,5 +33,5 @@ class Periodic:
 
     def _run(self) -> None:
         self._job()
-        if self._timer is not None:
+        if self._timer is not None and self._interval_ms < _NEVER_MS:
             self._timer = self._clock.call_at(self._clock.now_ms() + self._interval_ms, self._run)

@@ -323,14 +323,14 @@ class ReplicaManager:
         log = partition.log
         log.begin_epoch(image.leader_epoch)
         checkpointed = self.homes.checkpointed_high_watermark(partition)
-        before = partition.last_high_watermark if leader is None else leader.high_watermark
+        before, end = partition.high_watermark, partition.settled_end
         partition.become_leader(
             PartitionLeader(
                 self._broker_id,
                 leader_epoch=image.leader_epoch,
                 isr=frozenset(image.isr),
-                end_offset=log.end_offset,
-                high_watermark=min(max(checkpointed, before), log.end_offset),
+                end_offset=end,
+                high_watermark=min(max(checkpointed, before), end),
             )
         )
 
@@ -355,6 +355,12 @@ class ReplicaManager:
             return True
         if not directories.has_failed(directory, error):
             return False
+        self.folder_failed(directory, error)
+        return True
+
+    def folder_failed(self, directory: LogDirectory, error: OSError) -> None:
+        """Whatever else it answers, it is not to be trusted any more."""
+        directories = self.homes.directories
         if directory is directories.metadata:
             self._stop(
                 LogFolderFailedError(
@@ -362,9 +368,8 @@ class ReplicaManager:
                     f"{error}"
                 )
             )
-        else:
+        elif directory in directories.live:
             self._fail(directory, error)
-        return True
 
     def _fail(self, directory: LogDirectory, error: OSError) -> None:
         lost = self.homes.directories.fail(directory, error)

@@ -80,6 +80,7 @@ class Storage:
             now=clock.now_ms(),
             clean=directory.claimed.was_clean,
             formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
+            syncs=config.kafkalite_fsync,
         )
         self.removed_topics = log.removed_topics
         return MemoryStore(directory.claimed.meta.cluster_id, clock, log)
