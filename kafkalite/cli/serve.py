@@ -28,6 +28,7 @@ def serve(
     port: int | None = None,
     data: str | None = None,
     ephemeral: bool = False,
+    fsync: bool = False,
     topic: tuple[str, ...] = (),
     partitions: int | None = None,
     config: tuple[str, ...] = (),
@@ -42,6 +43,7 @@ def serve(
         port: on this machine's own addresses; 0 takes a free one [default: 9092]
         data: folder of the logs [default: ./kafkalite-data]
         ephemeral: keep all data in memory
+        fsync: answer acks=all only once the data is on the disk
         topic: a topic to have, NAME or NAME:PARTITIONS; may be repeated
         partitions: of each topic for which nobody says it [default: 1]
         config: file of broker settings, like Kafka's server.properties; may be repeated
@@ -63,6 +65,8 @@ def serve(
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     if partitions is not None:
         values["num.partitions"] = str(partitions)
+    if fsync:
+        values["kafkalite.fsync"] = "true"
     folder = _folder(values, data, ephemeral=ephemeral)
     serve_until_stopped(Plan(_checked(values), folder, topics, json, ready_file))
 
@@ -71,6 +75,8 @@ def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str
     """Where the logs are, which `values` then tell too; None: in memory."""
     if ephemeral and data is not None:
         raise WrongUseError("--ephemeral and --data cannot go together; use one of them")
+    if ephemeral and values.get("kafkalite.fsync") == "true":
+        raise WrongUseError("--ephemeral has no disk that --fsync could wait for; use one of them")
     if data == "":
         raise WrongUseError("--data: the empty name is no folder")
     folder = None
