@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.output import Output
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import Offset, TimestampMs
+from tests.cli.dump_log_sections import in_sections
 
 ROOT = Path(__file__).parent.parent / "data" / "log-dirs"
 NAMES = sorted(path.name for path in ROOT.iterdir() if path.is_dir())
@@ -24,13 +24,6 @@ def spoken(name: str) -> list[str]:
     """Of one section of complaints in a golden text, the order is that of a hash map."""
     text = (ROOT / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return text[:-2] if text[-2:] == ["Dumping ", "Ignoring unknown file "] else text
-
-
-def split(lines: list[str]) -> tuple[list[str], list[list[str]]]:
-    """The facts, and the sections at the end in any order."""
-    starts = [at for at, line in enumerate(lines) if line.startswith("Non-consecutive")]
-    ends = [*starts, len(lines)]
-    return lines[: ends[0]], sorted(lines[start:end] for start, end in pairwise(ends))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +44,7 @@ def test_a_folder_is_told_as_kafka_tells_it(
             cluster_metadata_decoder=name == "__cluster_metadata-0",
         )
     said = capsys.readouterr().out.replace(f"{ROOT}/", "").splitlines()
-    assert split(said) == split(told)
+    assert in_sections(said) == in_sections(told)
     assert bool(files) == (name != "streams-out-0")
 
 
