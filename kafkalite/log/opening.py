@@ -79,13 +79,17 @@ def open_log(
         record_validation=record_validation,
     )
     if exists:
-        log.log_start_offset = max(log.log_start_offset, log_start_offset)
-        epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
-        log.load_producers(now)
+        _begin_at(log, max(log.log_start_offset, log_start_offset), now)
         log_folder.snapshots.is_synced |= was_synced
-        log.release_files()  # Of a thousand few are used, and the first use opens again.
     return log
+
+
+def _begin_at(log: PartitionLog, log_start_offset: Offset, now: TimestampMs) -> None:
+    log.log_start_offset = log_start_offset
+    log.epochs.truncate_from_start(log_start_offset)
+    log.load_producers(now)
+    log.release_files()  # Of a thousand few are used, and the first use opens again.
 
 
 def _claim(files: Files, folder: str, topic_id: Uuid) -> Uuid | None:
