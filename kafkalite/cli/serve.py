@@ -67,23 +67,25 @@ def serve(
         values["num.partitions"] = str(partitions)
     if fsync:
         values["kafkalite.fsync"] = "true"
-    folder = _folder(values, data, ephemeral=ephemeral)
-    serve_until_stopped(Plan(_checked(values), folder, topics, json, ready_file))
+    folders = _folders(values, data, ephemeral=ephemeral)
+    serve_until_stopped(Plan(_checked(values), folders, topics, json, ready_file))
 
 
-def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str | None:
-    """Where the logs are, which `values` then tell too; None: in memory."""
+def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tuple[str, ...]:
+    """Where the logs are, which `values` then tell too; none: in memory."""
     if ephemeral and data is not None:
         raise WrongUseError("--ephemeral and --data cannot go together; use one of them")
     if ephemeral and values.get("kafkalite.fsync") == "true":
         raise WrongUseError("--ephemeral has no disk that --fsync could wait for; use one of them")
     if data == "":
         raise WrongUseError("--data: the empty name is no folder")
-    folder = None
-    if not ephemeral:
-        folder = os.path.expanduser(data or values.get("log.dirs", _DEFAULT_DATA))
-    values["log.dirs"] = folder or "in memory"
-    return folder
+    if ephemeral:
+        values["log.dirs"] = "in memory"
+        return ()
+    folders = [data] if data else values.get("log.dirs", _DEFAULT_DATA).split(",")
+    expanded = tuple(map(os.path.expanduser, folders))
+    values["log.dirs"] = ",".join(expanded)
+    return expanded
 
 
 def _checked(values: dict[str, str]) -> BrokerConfig:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.readiness import Ready, ReadyFile
 from kafkalite.cli.start_failures import explained
+from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.vigil import STAY_AWAKE_US
 from kafkalite.server.broker import Broker
@@ -22,7 +24,7 @@ from kafkalite.server.this_machine import (
 
 if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
-    from kafkalite.log.files import Files
+    from kafkalite.errors import InvariantError
     from kafkalite.ports.network import Address, Network
 
 _STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if os.name == "posix" else [])]
@@ -32,8 +34,8 @@ class Plan(NamedTuple):
     """What to serve, and how to tell of it."""
 
     config: BrokerConfig
-    data: str | None
-    """The log folder; None: memory."""
+    folders: tuple[str, ...]
+    """The log folders; none: memory."""
     topics: dict[str, int]
     """Partitions by name, -1 for as many as the settings say."""
     as_json: bool
@@ -53,36 +55,48 @@ async def _serve(plan: Plan) -> None:
     stopped = _on_stop_signals()
     file = None if plan.ready_file is None else ReadyFile(plan.ready_file)
     async with AsyncExitStack() as stack:
-        with explained(plan.data, plan.config):
-            ports = ports_of_this_machine(
-                plan.config, _files(plan.data), stay_awake_us=STAY_AWAKE_US
-            )
+        data = ",".join(plan.folders) or None
+        with explained(data, plan.config):
+            first, *others = _places(plan.folders)
+            ports = ports_of_this_machine(plan.config, first.files, stay_awake_us=STAY_AWAKE_US)
             broker = Broker(
-                plan.config, ports, location=plan.data or "in memory", on_failure=stopped.set
+                plan.config,
+                ports,
+                location=first.location,
+                more_places=others,
+                on_failure=stopped.set,
             )
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
         address = where_to_dial(broker.addresses[0])
         if plan.topics:
             await _create_topics(ports.network, address, plan.topics)
-        ready = Ready(str(address), plan.data)
+        ready = Ready(str(address), data)
         if file is not None:
             stack.callback(file.remove)
             file.write(ready)
         print(ready.json() if plan.as_json else ready.line(), flush=True)
         await stopped.wait()
     if broker.failure is not None:
-        raise CommandError(f"stopped, for its data contradicts itself: {broker.failure}")
+        raise CommandError(_why_it_stopped(broker.failure))
 
 
-def _files(data: str | None) -> Files:
-    if data is None:
+def _why_it_stopped(failure: InvariantError) -> str:
+    if isinstance(failure, LogFolderFailedError):
+        return f"stopped: {failure}; mend the disk, or choose another folder with --data"
+    return f"stopped, for its data contradicts itself: {failure}"
+
+
+def _places(folders: Sequence[str]) -> list[Place]:
+    if not folders:
         from kafkalite.log.files_memory import MemoryFiles
 
-        return MemoryFiles()
+        return [Place("in memory", MemoryFiles())]
     from kafkalite.log.files_os import OsFiles
+    from kafkalite.log.open_files import OpenFiles, descriptor_limit
 
-    return OsFiles(data)
+    open_files = OpenFiles(descriptor_limit())
+    return [Place(folder, OsFiles(folder, open_files=open_files)) for folder in folders]
 
 
 async def _create_topics(network: Network, address: Address, topics: dict[str, int]) -> None:

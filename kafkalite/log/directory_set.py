@@ -63,7 +63,7 @@ class FailedFolder(NamedTuple):
     """One that holds nothing any more, as far as the broker can tell."""
 
     location: str
-    error: OSError
+    reason: str
 
 
 class DirectorySet:
@@ -118,7 +118,7 @@ class DirectorySet:
                     if not live:
                         raise
                     _log.error("the log folder %s cannot be used: %s", place.location, error)
-                    failed.append(FailedFolder(place.location, error))
+                    failed.append(FailedFolder(place.location, str(error)))
                     continue
                 directory = LogDirectory(
                     place.files,
@@ -209,7 +209,7 @@ class DirectorySet:
     def fail(self, directory: LogDirectory, error: OSError) -> list[TopicPartition]:
         """Use it no more: the partitions that it held. It must not be the last one."""
         self.live.remove(directory)
-        self.failed.append(FailedFolder(directory.location, error))
+        self.failed.append(FailedFolder(directory.location, str(error)))
         held = [key for key, home in self._homes.items() if home is directory]
         for key in held:
             del self._homes[key]

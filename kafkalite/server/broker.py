@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -196,7 +196,8 @@ class Broker:
         if self.failure is not None:
             self._groups.stop()
             self._controller.stop()
-            await self._abandon()
+            with suppress(OSError):  # The failure says more.
+                await self._abandon()
             return
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:

@@ -68,15 +68,14 @@ class PartitionHomes:
             self._strays[directory.location].set_aside_all(image, removed)
 
     def is_lost(self, topic: TopicImage, index: int) -> bool:
-        """Whether it was, or is by what the metadata says, in a folder that has failed."""
+        """Whether it was, or is by what the metadata says, in a folder that is not in use: it has
+        failed, or is in the settings no more."""
         directories = self.directories
-        if not directories.failed:
-            return False
         key = TopicPartition(topic.name, index)
-        if directories.home(key) is not None:
-            return False
-        offline = topic.partitions[index].is_offline(self._broker_id, directories.ids)
-        return offline or directories.is_lost(key)
+        if topic.partitions[index].is_offline(self._broker_id, directories.ids):
+            found = directories.of(key)
+            return found is None or found.read_topic_id(key) != topic.id
+        return directories.is_lost(key)
 
     def takes_long(self, topic: str, index: int, large_bytes: int) -> bool:
         """Whether much is to be checked after a crash before it can be used."""
@@ -130,7 +129,8 @@ class PartitionHomes:
         """Let go of a deleted partition's log, and have its folder removed. `OSError`: it stays."""
         directory = self.directories.of(key) if partition is None else partition.directory
         if directory is None or directory not in self.directories.live:
-            return  # The next start that finds it removes it.
+            self.directories.forget(key)  # The next start that finds it removes it.
+            return
         if partition is None and directory.read_topic_id(key) != topic_id:
             return
         self.directories.forget(key)

@@ -283,6 +283,9 @@ class ReplicaManager:
         is made now, or later."""
         held, key = self._by_id[topic.id], (topic.id, index)
         partition = self._behind.pop(key)
+        name = TopicPartition(topic.name, index)
+        if name in self._doomed:
+            self._drop(name)
         if partition is None and self.homes.is_lost(topic, index):
             return  # Told when the folder failed.
         try:
@@ -303,7 +306,7 @@ class ReplicaManager:
                 partition.resign()
             if isinstance(error, OSError):
                 self._retry_at[key] = TimestampMs(self._clock.now_ms() + RETRY_MS)
-                directory = self.homes.directories.of(TopicPartition(topic.name, index))
+                directory = self.homes.directories.of(name)
                 if directory is not None:
                     self._has_failed(directory, error)
             return
@@ -336,9 +339,6 @@ class ReplicaManager:
 
     def _open(self, topic: TopicImage, index: int) -> Partition:
         config = self._topic_config(topic.name)
-        key = TopicPartition(topic.name, index)
-        if key in self._doomed:
-            self._drop(key)
         return self.homes.open(topic, index, config)
 
     # Told by whoever met an error.
@@ -377,7 +377,7 @@ class ReplicaManager:
             "the log folder %s has failed, and %d partitions are offline: %s",
             directory.location,
             len(lost),
-            error,
+            str(error),  # Its traceback has the views of a request.
         )
         for key in lost:
             topic = self.image.topics.get(key.topic)

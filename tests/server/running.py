@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.image import TopicImage
@@ -148,6 +149,7 @@ def make(
     simulation: Simulation,
     files: Files,
     *,
+    more_places: Sequence[Place] = (),
     settings: Mapping[str, str] | None = None,
     store: MetadataStore | None = None,
     interceptor: Interceptor | None = None,
@@ -160,6 +162,7 @@ def make(
         config,
         ports,
         location="memory",
+        more_places=more_places,
         store=store,
         interceptor=interceptor,
         checks_views=True,
