@@ -70,6 +70,7 @@ class LogDirectory:
         "_validation",
         "checkpoints",
         "claimed",
+        "jitter_seed",
         "location",
         "logs",
     )
@@ -91,6 +92,8 @@ class LogDirectory:
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
         self._has_renamed = False
+        self.jitter_seed = 0
+        """A random number: see `open_log`."""
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
         self.checkpoints = OffsetCheckpoints(files, location, self.logs)
@@ -190,6 +193,7 @@ class LogDirectory:
             log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
             record_validation=self._validation,
             producer_expiration_ms=self._expiration_ms,
+            jitter_seed=self.jitter_seed,
         )
         self.logs[partition] = log
         return log

@@ -49,6 +49,8 @@ class Storage:
             record_validation="full" if config.kafkalite_record_validation == "full" else "header",
             producer_expiration_ms=config.producer_id_expiration_ms,
         )
+        for directory in self.directories.live:
+            directory.jitter_seed = int.from_bytes(entropy.token_bytes(8), "big")
         self._owned_store: MemoryStore | None = None
         self.removed_topics: frozenset[Uuid] = frozenset()
         """Ids of topics that are known to have been deleted. Their folders may still be there."""
