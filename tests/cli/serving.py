@@ -36,6 +36,10 @@ class Served:
         self.port = int(ready["port"])
         self.where = ready["where"]
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def end(self, signal_number: int) -> tuple[int, str]:
         self._process.send_signal(signal_number)
         return self.ended()
