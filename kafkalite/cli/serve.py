@@ -72,7 +72,8 @@ def serve(
 
 
 def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tuple[str, ...]:
-    """Where the logs are, which `values` then tell too; none: in memory."""
+    """Where the logs are, which `values` then tell too, that of the metadata first; none: in
+    memory."""
     if ephemeral and data is not None:
         raise WrongUseError("--ephemeral and --data cannot go together; use one of them")
     if ephemeral and values.get("kafkalite.fsync") == "true":
@@ -85,7 +86,13 @@ def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tu
     folders = [data] if data else values.get("log.dirs", _DEFAULT_DATA).split(",")
     expanded = tuple(map(os.path.expanduser, folders))
     values["log.dirs"] = ",".join(expanded)
-    return expanded
+    of_metadata = values.get("metadata.log.dir")
+    if of_metadata is None:
+        return expanded
+    first = os.path.expanduser(of_metadata.strip())
+    if first not in expanded:
+        raise WrongUseError(f"metadata.log.dir={of_metadata} must be among the log.dirs")
+    return (first, *(folder for folder in expanded if folder != first))
 
 
 def _checked(values: dict[str, str]) -> BrokerConfig:

@@ -380,8 +380,22 @@ _BROKER_KEYS = (
         "log.dirs",
         LIST,
         None,
-        "The data folder. Kafka differs: it spreads partitions over several; here there is one.",
+        "The data folders, separated by commas; a new partition goes to the one with the fewest.",
         may_be_empty=False,
+    ),
+    ConfigKey(
+        "cordoned.log.dirs",
+        LIST,
+        "",
+        "Data folders that get no new partitions; * for all. Kafka differs: when all are, it makes"
+        " no topic; here that is as if none was.",
+    ),
+    ConfigKey(
+        "metadata.log.dir",
+        STRING,
+        None,
+        "The folder of the metadata log; not set: the first data folder. Kafka differs: it takes"
+        " one that is none of the data folders, too.",
     ),
     ConfigKey(
         "auto.create.topics.enable",

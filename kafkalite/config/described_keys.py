@@ -172,8 +172,6 @@ controller.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 controller.socket.timeout.ms INT = 30000
     How long a request to the controller may take on the wire.
-cordoned.log.dirs LIST =
-    Data folders that get no new partitions; * for all.
 create.topic.policy.class.name CLASS
     A Java class that may veto new topics.
 delegation.token.expiry.check.interval.ms LONG 1.. = 3600000
@@ -319,8 +317,6 @@ log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT 0.. = 2147483647
     The most new connections in a second.
-metadata.log.dir STRING
-    The folder of the metadata log; not set: the first data folder.
 metadata.log.max.snapshot.interval.ms LONG 0.. = 3600000
     The longest time between two snapshots of changed metadata; 0: no such limit.
 metadata.log.segment.ms LONG = 604800000

@@ -111,6 +111,8 @@ class BrokerConfig(NamedTuple):
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
     )
     log_dirs: tuple[str, ...] = ("kafkalite-data",)
+    cordoned_log_dirs: tuple[str, ...] = ()
+    metadata_log_dir: str | None = None
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
     num_partitions: int = 1

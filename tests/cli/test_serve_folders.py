@@ -12,7 +12,7 @@ from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.client import Client
-from tests.cli.serving import serving, talk
+from tests.cli.serving import ran, serving, talk
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, creatable
 
@@ -73,6 +73,27 @@ def test_a_folder_that_is_removed_takes_its_partitions_along(tmp_path: Path) -> 
     assert code == 0, log
     assert "the log folder b has failed, and " in log
     assert not (tmp_path / "b").exists()
+
+
+def test_the_metadata_log_may_be_in_another_folder_than_the_first(tmp_path: Path) -> None:
+    with serving(*THREE, "--set", "metadata.log.dir=b", folder=tmp_path) as served:
+        talk(served.port, fill)
+        assert served.end(signal.SIGTERM)[0] == 0
+    assert [name for name in "abc" if (tmp_path / name / "__cluster_metadata-0").exists()] == ["b"]
+
+
+def test_the_metadata_log_is_in_one_of_the_folders() -> None:
+    done = ran("serve", *THREE, "--set", "metadata.log.dir=d")
+    assert done.returncode == 2
+    assert done.stderr.endswith("metadata.log.dir=d must be among the log.dirs\n")
+
+
+def test_a_cordoned_folder_takes_no_new_partitions(tmp_path: Path) -> None:
+    with serving(*THREE, "--set", "cordoned.log.dirs=b", folder=tmp_path) as served:
+        talk(served.port, fill)
+        assert served.end(signal.SIGTERM)[0] == 0
+    found = {name: len(list((tmp_path / name).glob("t-*"))) for name in "abc"}
+    assert found == {"a": 2, "b": 0, "c": 1}
 
 
 def test_without_the_folder_of_its_metadata_it_ends(tmp_path: Path) -> None:
