@@ -189,8 +189,6 @@ class Partition:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
         self._remember_high_watermark()
         self.leader = leader
-        if self.log.is_held_back and self.flush_later is not None:
-            self.flush_later(self)
         self.wake_all()
 
     def resign(self) -> None:

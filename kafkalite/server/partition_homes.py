@@ -100,6 +100,8 @@ class PartitionHomes:
         log = self._open_log(directory, key, topic.id, config)
         for cut in log.cuts:
             _log.warning("%s: %s", key, cut)
+        if log.is_held_back:
+            log.sync()  # Or else what was acknowledged before a kill would be seen only later.
         is_told = assigned == directory.id or not topic.partitions[index].directories
         if self.directories.are_several and not is_told:
             self._on_settled(Settled(topic.id, index, directory))

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.broker import Broker, Ports
@@ -80,6 +81,8 @@ class _Process:
         await self._stopping
         await self.broker.__aexit__(None, None, None)
         failure = self.broker.failure
+        if isinstance(failure, LogFolderFailedError):
+            return False
         if failure is not None:
             raise failure
         return True
@@ -93,7 +96,7 @@ class _Process:
         else:
             error = host.exception()
         if error is None or isinstance(error, OSError):
-            self._settle(has_started=False, is_clean=error is None)
+            self._settle(has_started=False, is_clean=error is None and host.result())
         else:
             for future in (self.started, self.ended):
                 if not future.done():
