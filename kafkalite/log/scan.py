@@ -101,7 +101,10 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchRange |
             if length <= 0:
                 raise CorruptRecordError(f"a batch length of {length} at {position + at}")
             if base_offset + delta >= offset:
-                return BatchRange(position + at, length + LOG_OVERHEAD, base_offset)
+                size = length + LOG_OVERHEAD
+                if size > end - position - at:
+                    raise CorruptRecordError(f"the batch at {position + at} is cut off")
+                return BatchRange(position + at, size, base_offset)
             at += length + LOG_OVERHEAD
         if not at:
             raise CorruptRecordError(f"no batch at {position}")

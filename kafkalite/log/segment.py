@@ -14,11 +14,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import InvariantError
+from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import File, Files, Part
 from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
+from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
@@ -240,11 +241,22 @@ class Segment:
         """A range of the `.log`, on lease."""
         return (self._file or self.file).slice(position, size_bytes)
 
+    def _check_order(self, header: BatchHeader) -> None:
+        """`CorruptRecordError` unless it may follow the batches before `end_offset`."""
+        if header.base_offset < self.end_offset or header.last_offset_delta < 0:
+            raise CorruptRecordError(
+                f"{self.name} has offset {header.base_offset} where {self.end_offset} or more was "
+                "due"
+            )
+        if not self.takes_offset(header.last_offset):
+            raise CorruptRecordError(f"{self.name} has offset {header.last_offset}")
+
     def read_to_end(self) -> None:
         """Learn `end_offset` and the latest timestamp by reading on from the last index entry."""
         self.end_offset = self.base_offset
         for batch in scan_batches(self.file, self.indexes.offsets.last_position, self.size):
             header = batch.header
+            self._check_order(header)
             self.end_offset = header.next_offset
             self.indexes.note_time(header.last_offset - self.base_offset, header.max_timestamp)
 
@@ -293,6 +305,7 @@ class Segment:
         try:
             for batch in scan_batches(file, 0, size):
                 header = batch.header
+                self._check_order(header)
                 self.added(
                     header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
                 )
