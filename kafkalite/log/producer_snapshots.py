@@ -74,13 +74,17 @@ class ProducerSnapshots:
     ) -> Offset | None:
         """Restore the newest sound snapshot at or below `end_offset`: its offset, None without one.
 
-        Removes those above (of a log since cut), damaged ones, and those that neither belong to a
-        segment in `kept` nor are the newest.
+        Removes those above (of a log since cut), damaged ones, those that neither belong to a
+        segment in `kept` nor are the newest, and those below the first segment: what came between
+        is gone, so that what they tell of producers may be out of date.
         """
+        first = min(kept, default=Offset(0))
         producers.restore([], now)
         self.newest = None
         for offset in reversed(self.offsets()):
-            if offset > end_offset or (self.newest is not None and offset not in kept):
+            if not first <= offset <= end_offset or (
+                self.newest is not None and offset not in kept
+            ):
                 self._files.remove(self._path(offset))
             elif self.newest is None:
                 try:
