@@ -177,8 +177,9 @@ class CoordinatorDriver:
         """Replay as much as one turn of the loop may take."""
         try:
             is_over = replay.step(self._settings.load_bytes)
-        except (KafkaError, CorruptRecordError, OSError):
-            _log.exception("%s-%d cannot be read", self.partition.topic, self.partition.index)
+        except (KafkaError, CorruptRecordError, OSError) as error:
+            partition = self.partition
+            _log.error("%s-%d cannot be read: %s", partition.topic, partition.index, error)
             self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
             return
         if is_over:

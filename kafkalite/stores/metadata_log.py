@@ -32,7 +32,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import InvariantError
+from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
 from kafkalite.log.files import Files
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -145,9 +145,12 @@ class MetadataLog:
         found = replay(files, folder, end_offset=end_offset, epoch=epoch, controller_id=node_id)
         if not clean:
             refuse_lost_topics(files, found)
-        log = open_log(
-            files, folder, config=_CONFIG, topic_id=METADATA_TOPIC_ID, now=now, clean=clean
-        )
+        try:
+            log = open_log(
+                files, folder, config=_CONFIG, topic_id=METADATA_TOPIC_ID, now=now, clean=clean
+            )
+        except KafkaError as error:  # It has the id of another topic.
+            raise CorruptRecordError(str(error)) from error
         for cut in log.cuts:
             _log.warning("a crash tore the end of the metadata log: %s", cut)
         log.truncate_to(end_offset, now)
