@@ -145,6 +145,23 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def log_section(log: dict[str, Row]) -> Iterator[str]:
+    """What micro_log.py measured."""
+    yield from (
+        "",
+        "## The log alone",
+        "",
+        "`micro_log.py`, in the temporary folder: the best of all rounds, and their range. The "
+        "limit of an append is CRC-32C and one `os.write`.",
+        "",
+        "| measurement | best | unit | rounds |",
+        "| --- | ---: | --- | --- |",
+    )
+    for name, row in log.items():
+        rounds = f"{number(min(row['rounds']))} to {number(max(row['rounds']))}"
+        yield f"| {name} | {number(row['value'])} | {row['unit']} | {rounds} |"
+
+
 def page(results: dict[str, Any], *, full: bool) -> str:
     """RESULTS.md."""
     rows = {row["name"]: row for row in results["rows"]}
@@ -186,19 +203,7 @@ def page(results: dict[str, Any], *, full: bool) -> str:
             ),
             "",
             *(f"- {note}" for note in results["notes"]),
-            "",
-            "## The log alone",
-            "",
-            "`micro_log.py`, on the disk of the temporary folder: the best of all rounds, and their "
-            "range. The limit of an append is CRC-32C and one `os.write`.",
-            "",
-            "| measurement | best | unit | rounds |",
-            "| --- | ---: | --- | --- |",
-            *(
-                f"| {name} | {number(row['value'])} | {row['unit']} | "
-                f"{number(min(row['rounds']))} to {number(max(row['rounds']))} |"
-                for name, row in log.items()
-            ),
+            *log_section(log),
             "",
         ]
     )
