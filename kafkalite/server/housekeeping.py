@@ -48,6 +48,7 @@ class Housekeeping:
         self._jobs: list[Periodic] = []
         self.folders = PartitionFolders(tasks, workers, entropy, directory)
         self._retention = RetentionChecks(tasks, workers, clock)
+        self._retention_of_compacted = RetentionChecks(tasks, workers, clock)
         self.flusher = Flusher(tasks, workers, clock, on_refused=on_sync_refused, fail=fail)
         checkpoints = directory.checkpoints
         self._log_starts, self._recovery_points, self._cleaner_offsets = (
@@ -75,8 +76,21 @@ class Housekeeping:
             self.folders.remove_later(folder)
         config = self._config
         self._every(
-            config.log_retention_check_interval_ms, partial(self._retention.check, partitions)
+            config.log_retention_check_interval_ms,
+            lambda: self._retention.check(_those(partitions, are_compacted=False)),
         )
+        if config.log_cleaner_enable:
+            # As in Kafka, whose cleaner looks at these, more often, or nobody does.
+            self._jobs.append(
+                Periodic(
+                    self._clock,
+                    lambda: self._retention_of_compacted.check(
+                        _those(partitions, are_compacted=True)
+                    ),
+                    first_after_ms=config.log_cleaner_backoff_ms,
+                    interval_ms=config.log_cleaner_backoff_ms,
+                )
+            )
         self._every(
             config.log_flush_scheduler_interval_ms, partial(self.flusher.flush_old, partitions)
         )
@@ -94,7 +108,6 @@ class Housekeeping:
                 interval_ms=PRODUCER_CHECK_INTERVAL_MS,
             )
         )
-
         self._cleaner.start(partitions)
 
     def configure(self, config: BrokerConfig) -> None:
@@ -117,6 +130,7 @@ class Housekeeping:
             job.stop()
         self._cleaner.stop()
         self._retention.stop()
+        self._retention_of_compacted.stop()
         self.flusher.stop()
         self.folders.stop()
 
@@ -124,3 +138,9 @@ class Housekeeping:
         now = self._clock.now_ms()
         for log in self._directory.logs.values():
             log.producers.remove_expired(now)
+
+
+def _those(
+    partitions: Callable[[], Iterable[Partition]], *, are_compacted: bool
+) -> list[Partition]:
+    return [each for each in partitions() if each.log.config.is_compacted == are_compacted]

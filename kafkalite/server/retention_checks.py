@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.retention import Deletion, delete_old_segments
@@ -35,10 +35,10 @@ class RetentionChecks:
         self._turn: Timer | None = None
         self._removals: dict[RetiredFiles, Timer] = {}
 
-    def check(self, partitions: Callable[[], Iterable[Partition]]) -> None:
-        """Look at all that there are, unless the last look is not over yet."""
+    def check(self, partitions: Iterable[Partition]) -> None:
+        """Look at all of these, unless the last look is not over yet."""
         if not self._left:
-            self._left.extend(partitions())
+            self._left.extend(partitions)
             self._go_on()
 
     def stop(self) -> None:

@@ -14,6 +14,7 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
+from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.server.retention_checks import PER_TURN
 from kafkalite.testing.simulation import Simulation, run
 from tests.server.requests import fetch, fetched, list_offsets
@@ -45,6 +46,11 @@ async def alter(running: Running, topic: str, **configs: str) -> None:
         IncrementalAlterConfigsRequest(resources=[resource]), 1, IncrementalAlterConfigsResponse
     )
     assert answer.responses[0].error_code == ErrorCode.NONE
+
+
+def append_keyed(running: Running, key: bytes) -> None:
+    now = running.simulation.clock.now_ms()
+    running.partition("t").append(memoryview(build_batch([Record(key, b"", (), now)])), 1, now)
 
 
 def deleted_files(running: Running, folder: str = "t-0") -> list[str]:
@@ -185,3 +191,28 @@ async def test_a_disk_that_refuses_is_told_and_asked_again(
     await running.wait_ms(1_001)
     assert running.partition("t").log.first_segment_offset == 1
     assert await running.read("t", 1) == [b"x"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "start"), [("delete", 0), ("compact,delete", 2), ("compact", 0)]
+)
+@served(log_cleaner_backoff_ms="1000")
+async def test_what_is_compacted_is_looked_at_as_often_as_by_the_cleaner(
+    running: Running, policy: str, start: int
+) -> None:
+    configs = {**ONE_A_SEGMENT, "cleanup.policy": policy, "retention.ms": "500"}
+    await running.create("t", configs=configs)
+    for key in (b"0", b"1"):
+        append_keyed(running, key)
+    await running.wait_ms(2_001)
+    assert await earliest(running) == start
+
+
+@served(log_cleaner_enable="false", log_cleaner_backoff_ms="1000")
+async def test_without_a_cleaner_nobody_looks_at_what_is_compacted(running: Running) -> None:
+    """As in Kafka."""
+    configs = {"cleanup.policy": "compact,delete", "retention.ms": "1"}
+    await running.create("t", configs=configs)
+    append_keyed(running, b"key")
+    await running.wait_ms(600_000)
+    assert await earliest(running) == 0
