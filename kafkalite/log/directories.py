@@ -194,6 +194,7 @@ class LogDirectory:
             record_validation=self._validation,
             producer_expiration_ms=self._expiration_ms,
             jitter_seed=self.jitter_seed,
+            was_compacted=partition in self.checkpoints.cleaner_offsets,
         )
         self.logs[partition] = log
         return log

@@ -36,13 +36,15 @@ def open_log(
     record_validation: RecordValidation = "header",
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
     jitter_seed: int = 0,
+    was_compacted: bool = False,
 ) -> PartitionLog:
     """The log in `folder`; without a folder an empty one, that has none until its first append.
 
     `clean` says that the last stop was a clean one; else all from `recovery_point` on is checked,
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
     the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Whether
-    the topic is compacted must be right in `config`: only then may a log have holes. `jitter_seed`
+    the topic is compacted must be right in `config`: only then may a log have holes, or if it
+    `was_compacted` before. `jitter_seed`
     is any number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
     """
     exists = files.exists(folder)
@@ -51,7 +53,8 @@ def open_log(
     if exists:
         epochs = LeaderEpochs.load(files, folder)
         epochs.is_synced = epochs.is_synced and was_synced
-        loader = LogLoader(files, folder, config, now, epochs)
+        may_have_holes = was_compacted or config.is_compacted
+        loader = LogLoader(files, folder, config, now, epochs, may_have_holes)
         loaded = loader.load(
             clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
         )

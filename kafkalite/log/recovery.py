@@ -6,7 +6,7 @@ of order the log is cut, and the indexes, leader epochs and producer states are 
 is left.
 
 Kafka differs: after a crash it keeps newer segments whose bytes reached the disk when those before
-them did not. Here a log that is not compacted has no holes: what comes behind one goes.
+them did not. Here a log that was never compacted has no holes: what comes behind one goes.
 
 Kafka differs: it reads records of the formats before 0.11 (magic 0 and 1) that old logs hold. Here
 they are refused wherever they are met, and are not cut off either.
@@ -71,6 +71,8 @@ class LogLoader:
     config: TopicConfig
     now: TimestampMs
     epochs: LeaderEpochs
+    may_have_holes: bool
+    """Whether the log is compacted, or was."""
 
     def load(
         self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
@@ -135,7 +137,7 @@ class LogLoader:
             if cut is None and following is not None:
                 segment.seal()
                 _check_order(segment, following)
-                if segment.end_offset == following.base_offset or self.config.is_compacted:
+                if segment.end_offset == following.base_offset or self.may_have_holes:
                     continue
             cuts += [] if cut is None else [cut]
             for lost in segments[index + 1 :]:

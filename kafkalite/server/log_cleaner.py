@@ -186,6 +186,10 @@ class LogCleaner:
     async def _clean(self, found: _Candidate) -> None:
         key, log = found.key, found.to_clean.log
         job = self._job(found.to_clean)
+        offsets = self._directory.checkpoints.cleaner_offsets
+        if key not in offsets:
+            offsets[key] = found.to_clean.first_dirty_offset
+            self._write_offsets()  # From the swap on the log has holes, whatever becomes of it.
         try:
             with closing(job.steps()) as steps:
                 for step in steps:
