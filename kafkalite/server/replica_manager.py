@@ -39,6 +39,7 @@ from kafkalite.metadata.image import (
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.disk_troubles import DiskTroubles
+from kafkalite.server.opening_progress import OpeningProgress
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition, Uuid
@@ -108,6 +109,7 @@ class ReplicaManager:
         """Offline for a reason that may pass: from then on whoever asks has it tried again."""
         self._turn: Timer | None = None
         self._is_starting = True
+        self._progress: OpeningProgress | None = None
 
     # Asked by handlers.
 
@@ -227,10 +229,12 @@ class ReplicaManager:
         """All that was there before can wait, but for what takes long to check after a crash: that
         would hold up those who ask for anything later."""
         self._is_starting = False
+        progress = self._progress = OpeningProgress(self._clock, len(self._behind))
         for topic_id, index in list(self._behind):
             topic = self.image.topics_by_id[topic_id]
             if self.homes.takes_long(topic.name, index, LARGE_BYTES):
                 self._catch_up(topic, index)
+                progress.left(len(self._behind))
         self._turn = self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _go_on(self, *, makes_folders: bool = False) -> None:
@@ -245,6 +249,9 @@ class ReplicaManager:
             else:
                 break
         is_over = not (self._doomed or self._behind)
+        if self._progress is not None:
+            self._progress.left(len(self._behind))
+            self._progress = None if is_over else self._progress
         self._turn = None if is_over else self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _delete(self, topic: TopicImage) -> None:
