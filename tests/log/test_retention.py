@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles, OsSlice
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
 from kafkalite.types import Offset, TimestampMs
-from tests.log.log_fixtures import FOLDER, NOW, append, batch, idempotent, open_log, read, stored
+from tests.log.log_fixtures import (
+    FOLDER,
+    NOW,
+    TOPIC_ID,
+    append,
+    batch,
+    idempotent,
+    open_log,
+    read,
+    stored,
+)
 
 SIZE = len(batch())
 HOUR = 3_600_000
@@ -215,3 +229,21 @@ def test_a_disk_that_refuses_keeps_the_segment(monkeypatch: pytest.MonkeyPatch) 
     log.delete_records(Offset(5))
     retain(log)
     assert bases(log) == [4]
+
+
+def test_a_slice_of_a_real_file_outlives_it(tmp_path: Path) -> None:
+    files = OsFiles(str(tmp_path))
+    config = TWO_A_SEGMENT._replace(retention_bytes=0)
+    log = opening.open_log(files, FOLDER, config=config, topic_id=TOPIC_ID, now=NOW, clean=True)
+    for _ in range(4):
+        append(log, batch())
+    whole = stored(log)
+    found = log.read(Offset(0), max_bytes=1 << 20, max_offset=Offset(4), first_batch_whole=True)
+    (deletion,) = retain(log)
+    assert isinstance(found.part, OsSlice)
+    assert found.part.read(0, 2 * SIZE) == whole[: 2 * SIZE]
+    deletion.retired.remove()
+    assert sorted(name for name in files.list(FOLDER) if name.endswith(".log")) == [f"{4:020d}.log"]
+    assert found.part.read(0, 2 * SIZE) == whole[: 2 * SIZE]
+    found.part.release()
+    log.release_files()

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_sync import LogSync
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import delete_old_segments
@@ -91,6 +92,16 @@ class Model:
         return last[-1].base_sequence + len(last[-1].timestamps) if last else 0
 
 
+@dataclass
+class Syncing:
+    """A sync that is under way."""
+
+    sync: LogSync
+    has_run: bool = False
+    is_cut: bool = False
+    """The log was cut meanwhile."""
+
+
 def largest_timestamp(batches: list[Batch]) -> int:
     """Without any the age counts from when the segment was made or opened, which is `NOW` here."""
     latest = max((time for batch in batches for time in batch.timestamps), default=-1)
@@ -103,6 +114,7 @@ class LogMachine(RuleBasedStateMachine):
         self.files = MemoryFiles(models_crashes=True)
         self.model = Model()
         self.epoch = LeaderEpoch(0)
+        self.syncing: Syncing | None = None
 
     @initialize()
     def open_new(self) -> None:
@@ -181,11 +193,37 @@ class LogMachine(RuleBasedStateMachine):
     def roll(self) -> None:
         self.log.roll(NOW)
 
+    @precondition(lambda self: self.syncing is None)
     @rule()
     def sync(self) -> None:
         self.log.sync()
         assert self.log.recovery_point == self.model.end_offset
         self.model.recovery_point = self.model.end_offset
+
+    @precondition(lambda self: self.syncing is None)
+    @rule()
+    def begin_sync(self) -> None:
+        """A worker's, while the log goes on."""
+        self.syncing = Syncing(self.log.begin_sync())
+
+    @precondition(lambda self: self.syncing is not None)
+    @rule()
+    def run_sync(self) -> None:
+        assert self.syncing is not None
+        self.syncing.sync.run()
+        self.syncing.has_run = True
+
+    @precondition(lambda self: self.syncing is not None)
+    @rule()
+    def end_sync(self) -> None:
+        assert self.syncing is not None
+        sync, has_run, is_cut = self.syncing.sync, self.syncing.has_run, self.syncing.is_cut
+        self.log.end_sync(sync, is_durable=has_run)
+        if has_run and not is_cut:
+            assert self.log.recovery_point == sync.end_offset
+            self.model.recovery_point = sync.end_offset
+        assert self.log.recovery_point >= self.model.recovery_point
+        self.syncing = None
 
     @rule(offset=offsets)
     def delete_records(self, offset: Offset) -> None:
@@ -256,6 +294,8 @@ class LogMachine(RuleBasedStateMachine):
     @rule(offset=offsets)
     def truncate(self, offset: Offset) -> None:
         offset = Offset(max(offset, self.model.start))  # Nobody asks for less.
+        if self.syncing is not None and offset < self.model.end_offset:
+            self.syncing.is_cut = True
         self.log.truncate_to(offset, NOW)
         self.model.truncate(offset)
 
@@ -336,6 +376,7 @@ class LogMachine(RuleBasedStateMachine):
     def make_folder(self) -> None:
         self.log.folder.make()
 
+    @precondition(lambda self: self.syncing is None)
     @rule()
     def close_and_open(self) -> None:
         self.log.close()
@@ -353,6 +394,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def reopened(self, *, clean: bool) -> None:
         """Offsets that were truncated inside a batch are given out anew, as in Kafka."""
+        self.syncing = None
         before = self.model.end_offset
         self.log = self.open(clean=clean)
         last = self.model.batches[-1].end_offset if self.model.batches else 0
@@ -365,6 +407,7 @@ class LogMachine(RuleBasedStateMachine):
     def crash_and_open(self, seed: int) -> None:
         self.files.crash(lambda path, unsynced: (seed ^ len(path) * 7919) % (unsynced + 1))
         self.files.make_folder("")
+        self.syncing = None
         self.log = self.open(clean=False)
         kept = [batch for batch in self.model.batches if batch.end_offset <= self.log.end_offset]
         self.follow_start()
