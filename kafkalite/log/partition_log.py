@@ -96,6 +96,11 @@ class PartitionLog:
         return self.folder.path.rpartition("/")[2]
 
     @property
+    def validator(self) -> BatchValidator:
+        """What a batch is held against; another one when the settings change."""
+        return self._validator
+
+    @property
     def config(self) -> TopicConfig:
         """The topic's settings."""
         return self._config

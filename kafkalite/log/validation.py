@@ -132,27 +132,45 @@ class BatchValidator:
     def recompress(self, records: memoryview, now: TimestampMs, origin: AppendOrigin) -> FitRecords:
         """As `check`, where there is a `target`: other bytes if it is not of that codec. Touches
         nothing but `records`, so that a worker may do it."""
-        target = self.target
-        assert target is not None
-        if (
-            origin is not _CLIENT
-            or len(records) < HEADER_SIZE
-            or records[_ATTRIBUTES_LOW_BYTE] & _COMPRESSION_BITS == target.codec
-        ):
+        if origin is not _CLIENT or not self.has_other_codec(records):
             return FitRecords(records, self.check(records, now, origin))
+        batch = self._recompressed(records, now, now if self.stamps_append_time else None)
+        return FitRecords(memoryview(batch), [read_header(batch)])
+
+    def has_other_codec(self, records: memoryview) -> bool:
+        """Whether a client's batch is in another codec than the topic wants."""
+        return (
+            self.target is not None
+            and len(records) >= HEADER_SIZE
+            and records[_ATTRIBUTES_LOW_BYTE] & _COMPRESSION_BITS != self.target.codec
+        )
+
+    def recompress_early(self, records: memoryview, now: TimestampMs) -> bytearray | None:
+        """What `recompress` has no work with any more, of a batch that `has_other_codec`: as if the
+        client had sent it in the right one. None when it is refused: `recompress` tells why. Safe
+        in a worker."""
+        try:
+            return self._recompressed(records, now, None)
+        except KafkaError:
+            return None
+
+    def _recompressed(
+        self, records: memoryview, now: TimestampMs, append_time: TimestampMs | None
+    ) -> bytearray:
         from kafkalite.log.recompression import recompress  # Few topics want it.
 
+        target = self.target
+        assert target is not None
         (header,) = _split(records, is_client=True)
         self._check_header(records, 0, header, is_client=True)
-        batch = recompress(
+        return recompress(
             records,
             header,
             self._check_records(records, 0, header, now),
             target,
-            append_time=now if self.stamps_append_time else None,
+            append_time=append_time,
             max_bytes=self._max_message_bytes,
         )
-        return FitRecords(memoryview(batch), [read_header(batch)])
 
     def _check_batch(
         self,

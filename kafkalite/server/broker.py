@@ -43,6 +43,7 @@ from kafkalite.server.listeners import Listeners
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
+from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
@@ -181,6 +182,7 @@ class Broker:
             producer_ids=ProducerIds(
                 blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
             ),
+            recompressions=Recompressions(self._tasks, ports.workers, ports.clock),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
         )

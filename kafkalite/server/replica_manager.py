@@ -92,6 +92,8 @@ class ReplicaManager:
         self._clock = clock
         self._on_failed = on_failed
         self._stop = stop
+        self.recompresses = False
+        """Whether any partition is of a topic that recompresses, or was."""
         self.troubles = DiskTroubles()
         """What disks refuse at the moment."""
         self.image = MetadataImage()
@@ -300,6 +302,7 @@ class ReplicaManager:
                 partition = self._open(topic, index)
             else:
                 self._configure_one(partition)
+            self.recompresses |= partition.log.validator.target is not None
             held[index] = partition  # First: whoever is woken by what follows looks here.
             self._follow(partition, topic.partitions[index])
             if makes_folder:
@@ -414,6 +417,7 @@ class ReplicaManager:
         if config != partition.config:
             partition.config = config
             partition.log.configure(config)
+            self.recompresses |= partition.log.validator.target is not None
 
     def _topic_config(self, topic: str) -> TopicConfig:
         return TopicConfig.of(self.image.topic_config(topic), self._config)
