@@ -5,6 +5,8 @@ or closes (`seal`); those of an old segment are read at the first lookup, and ma
 `.log` when they are missing or cannot be right. The file is opened at first use and may be closed
 and opened again at any time.
 
+Kafka differs: with `preallocate` it makes the file at its full size. Here it grows.
+
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
 

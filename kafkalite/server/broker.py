@@ -51,6 +51,8 @@ from kafkalite.types import NO_BROKER_EPOCH
 
 _log = logging.getLogger(__name__)
 
+SYNC_WITHIN_MS = 3_000
+"""How long answers may wait for a sync that is under way when the broker stops."""
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -119,6 +121,7 @@ class Broker:
                 ports.entropy,
                 directory,
                 config,
+                on_refused=partial(self._disk_refused, directory),
                 on_sync_refused=self._sync_refused,
                 fail=self.fail,
             )
@@ -214,6 +217,9 @@ class Broker:
                 end.callback(each.stop)
             end.callback(self._reports.stop)
             end.callback(self._replicas.stop)
+            until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
+            for each in self._housekeeping.values():
+                await each.flusher.finish(until_ms)
             self._replicas.wake_all()
             self._groups.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
@@ -300,6 +306,9 @@ class Broker:
 
     def _flush_later(self, partition: Partition) -> None:
         self._housekeeping[partition.directory.location].flusher.flush_later(partition)
+
+    def _disk_refused(self, directory: LogDirectory, error: OSError) -> None:
+        self._replicas.disk_refused(directory, error)
 
     def _sync_refused(self, partition: Partition, error: OSError) -> None:
         """Nobody knows what of its log is on the disk, nor would tell if it was asked again."""

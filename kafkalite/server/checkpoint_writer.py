@@ -23,8 +23,12 @@ class CheckpointWriter:
         checkpoints: OffsetCheckpoints,
         path: str,
         find: Callable[[], Offsets],
+        *,
+        on_refused: Callable[[OSError], None],
     ) -> None:
-        """`find` tells what is to be in the file at `path`."""
+        """`find` tells what is to be in the file at `path`. `on_refused` is told of what the disk
+        refuses."""
+        self._on_refused = on_refused
         self._tasks = tasks
         self._workers = workers
         self._checkpoints = checkpoints
@@ -50,5 +54,6 @@ class CheckpointWriter:
                 await self._workers.run(checkpoints.sync)
         except OSError as error:
             _log.warning("%s cannot be written: %s", self._path, error)
+            self._on_refused(error)
         finally:
             self._is_writing = False

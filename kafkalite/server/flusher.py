@@ -3,6 +3,9 @@
 One sync of a log at a time. Whatever is appended while it runs waits together for the next, so that
 the more there is to sync, the fewer syncs it takes a record. Partitions are synced side by side.
 
+Kafka differs: it syncs for `flush.messages` within the append, so that acks=1 is answered after it,
+too. Here acks=1 is answered at once, and acks=all after it.
+
 Source: Kafka's `UnifiedLog.flush`, `LogManager.flushDirtyLogs`.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from kafkalite.errors import InvariantError
 from kafkalite.ports.clock import Clock
@@ -39,18 +43,23 @@ class Flusher:
         self._clock = clock
         self._on_refused = on_refused
         self._fail = fail
-        self._busy: set[Partition] = set()
+        self._busy: dict[Partition, asyncio.Task[None]] = {}
         self._is_stopped = False
 
     def stop(self) -> None:
         """Begin with none any more: the clean stop syncs all."""
         self._is_stopped = True
 
+    async def finish(self, until_ms: int) -> None:
+        """Return when nothing is under way any more, or it is too late."""
+        with suppress(TimeoutError):
+            while self._busy:
+                await self._clock.wait(asyncio.wait(self._busy.values()), until_ms)
+
     def flush_later(self, partition: Partition) -> None:
         """Sync its log, once or as often as it is due until then."""
         if partition not in self._busy and not self._is_stopped:
-            self._busy.add(partition)
-            self._tasks.create_task(self._flush(partition))
+            self._busy[partition] = self._tasks.create_task(self._flush(partition))
 
     def flush_old(self, partitions: Callable[[], Iterable[Partition]]) -> None:
         """Sync the logs whose last sync is `flush.ms` ago or more, if there is anything new."""
@@ -76,7 +85,7 @@ class Flusher:
         except InvariantError as error:
             self._fail(error)
         finally:
-            self._busy.discard(partition)
+            del self._busy[partition]
 
     async def _sync(self, partition: Partition) -> None:
         log = partition.log

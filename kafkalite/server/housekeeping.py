@@ -38,21 +38,25 @@ class Housekeeping:
         directory: LogDirectory,
         config: BrokerConfig,
         *,
+        on_refused: Callable[[OSError], None],
         on_sync_refused: Callable[[Partition, OSError], None],
         fail: Callable[[InvariantError], None],
     ) -> None:
-        """For `on_sync_refused` and `fail` see `Flusher`."""
+        """`on_refused` is told of what the disk refuses, and `fail` of a log that contradicts
+        itself; for `on_sync_refused` see `Flusher`."""
         self._clock = clock
         self._directory = directory
         self._config = config
         self._jobs: list[Periodic] = []
         self.folders = PartitionFolders(tasks, workers, entropy, directory)
-        self._retention = RetentionChecks(tasks, workers, clock)
-        self._retention_of_compacted = RetentionChecks(tasks, workers, clock)
+        self._retention, self._retention_of_compacted = (
+            RetentionChecks(tasks, workers, clock, on_refused=on_refused, fail=fail)
+            for _ in range(2)
+        )
         self.flusher = Flusher(tasks, workers, clock, on_refused=on_sync_refused, fail=fail)
         checkpoints = directory.checkpoints
         self._log_starts, self._recovery_points, self._cleaner_offsets = (
-            CheckpointWriter(tasks, workers, checkpoints, path, find)
+            CheckpointWriter(tasks, workers, checkpoints, path, find, on_refused=on_refused)
             for path, find in (
                 (LOG_START_OFFSETS, checkpoints.find_log_starts),
                 (RECOVERY_POINTS, checkpoints.find_recovery_points),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from kafkalite.errors import CorruptRecordError
+from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.retention import Deletion, delete_old_segments
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.ports.clock import Clock, Timer
@@ -27,7 +27,18 @@ PER_TURN = 32
 class RetentionChecks:
     """`check` is called from time to time."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, workers: Workers, clock: Clock) -> None:
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        workers: Workers,
+        clock: Clock,
+        *,
+        on_refused: Callable[[OSError], None],
+        fail: Callable[[InvariantError], None],
+    ) -> None:
+        """`on_refused` is told of what a disk refuses, `fail` of a log that contradicts itself."""
+        self._on_refused = on_refused
+        self._fail = fail
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
@@ -51,8 +62,9 @@ class RetentionChecks:
 
     def _go_on(self) -> None:
         now = self._clock.now_ms()
-        for _ in range(min(PER_TURN, len(self._left))):
-            self._check_one(self._left.popleft())
+        for _ in range(PER_TURN):
+            if self._left:  # An error ends it all.
+                self._check_one(self._left.popleft())
         self._turn = self._clock.call_at(now, self._go_on) if self._left else None
 
     def _check_one(self, partition: Partition) -> None:
@@ -63,6 +75,11 @@ class RetentionChecks:
             )
         except (OSError, CorruptRecordError) as error:
             _log.warning("%s keeps segments that are too old: %s", log.name, error)
+            if isinstance(error, OSError):
+                self._on_refused(error)
+            return
+        except InvariantError as error:
+            self._fail(error)
             return
         if deletions:
             partition.log_start_moved()

@@ -225,3 +225,30 @@ async def test_a_disk_that_refuses_a_sync_is_the_end(simulation: Simulation) -> 
                 await client.ask(produce("t", {0: batch(b"x")}), PRODUCE, ProduceResponse)
         assert running.broker.failure is not None
         assert "has failed" in str(running.broker.failure)
+
+
+@simulated
+async def test_a_stop_answers_those_who_wait_for_a_sync(simulation: Simulation) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        async with start(simulation, settings={"kafkalite.fsync": "true"}) as running:
+            await running.create("t")
+            disk = SlowDisk(patch)
+            produced = asyncio.ensure_future(running.produce("t", b"x"))
+            await running.wait_ms(10)
+            simulation.clock.call_at(simulation.clock.now_ms() + 100, disk.end_all)
+        assert await produced == 0
+
+
+@simulated
+async def test_a_stop_does_not_wait_for_ever(simulation: Simulation) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        async with start(simulation, settings={"kafkalite.fsync": "true"}) as running:
+            await running.create("t")
+            disk = SlowDisk(patch)
+            request = produce("t", {0: batch(b"x")})
+            client = await running.client()
+            produced_one = asyncio.ensure_future(client.ask(request, PRODUCE, ProduceResponse))
+            await running.wait_ms(10)
+            simulation.clock.call_at(simulation.clock.now_ms() + 10_000, disk.end_all)
+        (answer,) = produced(await produced_one)
+        assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT

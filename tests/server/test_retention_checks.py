@@ -33,13 +33,13 @@ async def earliest(running: Running, topic: str = "t") -> int:
     return answer.topics[0].partitions[0].offset
 
 
-async def alter(running: Running, topic: str, **configs: str) -> None:
+async def alter(running: Running, name: str, *, resource_type: int = 2, **configs: str) -> None:
     resource = AlterConfigsResource(
-        resource_type=2,
-        resource_name=topic,
+        resource_type=resource_type,
+        resource_name=name,
         configs=[
-            AlterableConfig(name=name.replace("_", "."), config_operation=0, value=value)
-            for name, value in configs.items()
+            AlterableConfig(name=key.replace("_", "."), config_operation=0, value=value)
+            for key, value in configs.items()
         ],
     )
     answer = await (await running.client()).ask(
@@ -106,6 +106,17 @@ async def test_topics_that_set_nothing_have_the_brokers_limit(running: Running) 
         await running.produce(topic, b"x")
     await running.wait_ms(FIRST_CHECK_MS + 1_000)
     assert (await earliest(running), await earliest(running, "kept")) == (1, 0)
+
+
+@served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
+async def test_so_does_a_brokers_setting_that_changes(running: Running) -> None:
+    await running.create("t")
+    await running.produce("t", b"x")
+    await running.wait_ms(5_000)
+    assert await earliest(running) == 0
+    await alter(running, "", resource_type=4, log_retention_ms="4000")
+    await running.wait_ms(1_001)
+    assert await earliest(running) == 1
 
 
 @served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
@@ -181,12 +192,14 @@ async def test_a_disk_that_refuses_is_told_and_asked_again(
         await running.produce("t", b"x")
 
     def refuse(source: str, target: str, *, sync: bool = True) -> None:
-        raise OSError(5, "Input/output error")
+        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
         broken.setattr(running.files, "rename", refuse)
         await running.wait_ms(1_001)
-    assert "t-0 keeps segments that are too old: [Errno 5] Input/output error" in caplog.messages
+    assert (
+        "t-0 keeps segments that are too old: [Errno 28] No space left on device" in caplog.messages
+    )
     assert running.partition("t").log.first_segment_offset == 0
     await running.wait_ms(1_001)
     assert running.partition("t").log.first_segment_offset == 1
