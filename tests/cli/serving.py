@@ -40,6 +40,10 @@ class Served:
     def pid(self) -> int:
         return self._process.pid
 
+    def kill(self) -> None:
+        """SIGKILL; `ended` waits for it."""
+        self._process.kill()
+
     def end(self, signal_number: int) -> tuple[int, str]:
         self._process.send_signal(signal_number)
         return self.ended()
