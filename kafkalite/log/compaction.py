@@ -14,26 +14,19 @@ Source: Kafka's `Cleaner.doClean`.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Protocol
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.compaction_filter import BatchFilter, CleanedBatch, LastRecord
+from kafkalite.log.compaction_filter import BatchFilter, LastRecord
+from kafkalite.log.compaction_pieces import Piece, PieceToFilter, PieceToIndex, Step, Sync, taken
 from kafkalite.log.compaction_plan import LogToClean, between, group_segments
-from kafkalite.log.compaction_records import OffsetMap, record_bytes
+from kafkalite.log.compaction_records import OffsetMap
 from kafkalite.log.compaction_swap import CleanedSegment
 from kafkalite.log.compaction_transactions import CleanedTransactions
-from kafkalite.log.files import Files, Part, release_parts
+from kafkalite.log.files import Files
 from kafkalite.log.producers import ProducerState
 from kafkalite.log.retired_files import RetiredFiles
-from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction, read_transaction_index
-from kafkalite.protocol.records.batch import (
-    HEADER_SIZE,
-    crc_is_valid,
-    iter_headers,
-    read_header,
-)
 from kafkalite.types import Offset, ProducerId, TimestampMs
 
 _LEAST_PIECE_BYTES = 4096
@@ -41,120 +34,6 @@ _LEAST_PIECE_BYTES = 4096
 
 class CleaningAbortedError(Exception):
     """The log has changed under the cleaning, or is gone: nothing of it is kept."""
-
-
-class Step(Protocol):
-    """Work for a worker."""
-
-    size_bytes: int
-    """What it has read and written, once it has run."""
-
-    def run(self) -> None:
-        """Do it. Touches nothing that the event loop changes."""
-        ...
-
-
-class _Sync:
-    """Waits for the disk."""
-
-    def __init__(self, function: Callable[[], None]) -> None:
-        self.size_bytes = 0
-        self.run = function
-
-
-class _Piece:
-    """A range of one segment, on lease."""
-
-    def __init__(self, segment: Segment, position: int, size: int) -> None:
-        self._part: Part = segment.slice(position, size)
-        self._position = position
-        self.size_bytes = 0
-        self.taken_bytes = 0
-        """Of whole batches: where the next piece begins. 0: the first batch is longer than this."""
-        self.first_batch_bytes = 0
-
-    def run(self) -> None:
-        """Take the batches."""
-        part = self._part
-        buffer = (
-            bytes(part)  # Batches that stay are written after the lease has ended.
-            if isinstance(part, (bytes, bytearray, memoryview))
-            else part.read(0, len(part))
-        )
-        for at, header in iter_headers(buffer):
-            if not self.take(StoredBatch(self._position + at, header, buffer, at)):
-                break
-            self.taken_bytes = at + header.size_bytes
-        else:
-            if not self.taken_bytes:
-                if len(buffer) < HEADER_SIZE:
-                    raise CorruptRecordError("the file ends within a batch")
-                self.first_batch_bytes = read_header(buffer).size_bytes
-        self.size_bytes += len(buffer)
-
-    def take(self, batch: StoredBatch) -> bool:
-        """Work on one batch; False: no more."""
-        raise NotImplementedError
-
-    def release(self) -> None:
-        """Give the lease back."""
-        release_parts((self._part,))
-
-
-class _PieceToIndex(_Piece):
-    """Keys for the map."""
-
-    def __init__(
-        self,
-        segment: Segment,
-        position: int,
-        size: int,
-        *,
-        offsets: OffsetMap,
-        transactions: CleanedTransactions,
-        start: Offset,
-    ) -> None:
-        super().__init__(segment, position, size)
-        self._offsets = offsets
-        self._transactions = transactions
-        self._start = start
-        self.is_full = False
-
-    def take(self, batch: StoredBatch) -> bool:
-        """See `_Piece`."""
-        header = batch.header
-        if not crc_is_valid(batch.buffer, batch.at, header):
-            # Before anything is dropped: a damaged key could pass for another.
-            raise CorruptRecordError(f"the batch at offset {header.base_offset} has a wrong CRC")
-        if header.is_control:
-            self._transactions.take_control(batch)
-        elif not self._transactions.take_data(batch):
-            data = record_bytes(batch)
-            if not self._offsets.put_keys(
-                data, header.records_count, header.base_offset, self._start
-            ):
-                self.is_full = True
-                return False
-        if header.last_offset >= self._start:
-            self._offsets.latest_offset = header.last_offset
-        return True
-
-
-class _PieceToFilter(_Piece):
-    """Batches for the cleaned segment."""
-
-    def __init__(self, segment: Segment, position: int, size: int, decide: BatchFilter) -> None:
-        super().__init__(segment, position, size)
-        self._filter = decide
-        self.kept: list[CleanedBatch] = []
-
-    def take(self, batch: StoredBatch) -> bool:
-        """See `_Piece`."""
-        cleaned = self._filter.filter(batch)
-        if cleaned is not None:
-            self.kept.append(cleaned)
-            self.size_bytes += cleaned.header.size_bytes
-        return True
 
 
 class LogCleaning:
@@ -230,7 +109,7 @@ class LogCleaning:
             size = self._piece_bytes
             while position < segment.size:
                 self._check_unchanged(dirty)
-                piece = _PieceToIndex(
+                piece = PieceToIndex(
                     segment,
                     position,
                     min(size, segment.size - position),
@@ -238,7 +117,7 @@ class LogCleaning:
                     transactions=transactions,
                     start=start,
                 )
-                yield from _taken(piece)
+                yield from taken(piece)
                 if piece.is_full:
                     return
                 position += piece.taken_bytes
@@ -267,7 +146,7 @@ class LogCleaning:
             self.keyless += decide.keyless
             cleaned.finish(transactions.kept_aborted)
             transactions.kept_aborted.clear()
-            yield _Sync(cleaned.sync)
+            yield Sync(cleaned.sync)
             self._check_unchanged(group)
             retired = cleaned.swap_in(log, group)
         except BaseException:
@@ -275,7 +154,7 @@ class LogCleaning:
             raise
         retired += log.folder.snapshots.retire_at([segment.base_offset for segment in group[1:]])
         self._on_retired(RetiredFiles(self._files, tuple(retired)))
-        yield _Sync(lambda: self._files.sync_folder(folder))
+        yield Sync(lambda: self._files.sync_folder(folder))
 
     def _filter(
         self,
@@ -287,8 +166,8 @@ class LogCleaning:
         position, size = 0, self._piece_bytes
         while position < segment.size:
             self._check_unchanged(group)
-            piece = _PieceToFilter(segment, position, min(size, segment.size - position), decide)
-            yield from _taken(piece)
+            piece = PieceToFilter(segment, position, min(size, segment.size - position), decide)
+            yield from taken(piece)
             if piece.kept:
                 cleaned.append(piece.kept)
             position += piece.taken_bytes
@@ -296,7 +175,7 @@ class LogCleaning:
             self.written_bytes += sum(batch.header.size_bytes for batch in piece.kept)
             size = self._next_size(piece, segment.size - position)
 
-    def _next_size(self, piece: _Piece, left: int) -> int:
+    def _next_size(self, piece: Piece, left: int) -> int:
         """Of the next piece: more, for a batch that is longer."""
         if piece.taken_bytes:
             return self._piece_bytes
@@ -309,13 +188,6 @@ class LogCleaning:
     def _check_unchanged(self, segments: Sequence[Segment]) -> None:
         if not self._log.folder.segments.has_closed(segments):
             raise CleaningAbortedError(f"segments of {self._log.name} went away meanwhile")
-
-
-def _taken(piece: _Piece) -> Iterator[Step]:
-    try:
-        yield piece
-    finally:
-        piece.release()
 
 
 def _path_of(segment: Segment) -> str:

@@ -42,10 +42,9 @@ def open_log(
 
     `clean` says that the last stop was a clean one; else all from `recovery_point` on is checked,
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
-    the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Whether
-    the topic is compacted must be right in `config`: only then may a log have holes, or if it
-    `was_compacted` before. `jitter_seed`
-    is any number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
+    the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Only a log
+    that is compacted by `config`, or `was_compacted` before, may have holes. `jitter_seed` is any
+    number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
     """
     exists = files.exists(folder)
     found_id = _claim(files, folder, topic_id) if exists else None
@@ -53,9 +52,7 @@ def open_log(
     if exists:
         epochs = LeaderEpochs.load(files, folder)
         epochs.is_synced = epochs.is_synced and was_synced
-        may_have_holes = was_compacted or config.is_compacted
-        loader = LogLoader(files, folder, config, now, epochs, may_have_holes)
-        loaded = loader.load(
+        loaded = LogLoader(files, folder, config, now, epochs, was_compacted).load(
             clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
         )
     else:

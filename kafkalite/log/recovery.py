@@ -71,8 +71,8 @@ class LogLoader:
     config: TopicConfig
     now: TimestampMs
     epochs: LeaderEpochs
-    may_have_holes: bool
-    """Whether the log is compacted, or was."""
+    was_compacted: bool
+    """Then it may have holes, as one that `config` has compacted now."""
 
     def load(
         self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
@@ -128,6 +128,7 @@ class LogLoader:
 
     def _recover(self, segments: list[Segment], recovery_point: Offset) -> list[Cut]:
         """Scan what may not have reached the disk; after a cut, the segments behind it go."""
+        may_have_holes = self.was_compacted or self.config.is_compacted
         cuts: list[Cut] = []
         for index, segment in enumerate(segments):
             following = segments[index + 1] if index + 1 < len(segments) else None
@@ -137,7 +138,7 @@ class LogLoader:
             if cut is None and following is not None:
                 segment.seal()
                 _check_order(segment, following)
-                if segment.end_offset == following.base_offset or self.may_have_holes:
+                if segment.end_offset == following.base_offset or may_have_holes:
                     continue
             cuts += [] if cut is None else [cut]
             for lost in segments[index + 1 :]:

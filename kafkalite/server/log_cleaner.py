@@ -30,7 +30,8 @@ from kafkalite.server.partition import Partition
 from kafkalite.types import Offset, TimestampMs, TopicPartition
 
 if TYPE_CHECKING:  # Loaded when there is something to clean.
-    from kafkalite.log.compaction import LogCleaning, Step
+    from kafkalite.log.compaction import LogCleaning
+    from kafkalite.log.compaction_pieces import Step
     from kafkalite.log.compaction_plan import LogToClean
 
 _log = logging.getLogger(__name__)
