@@ -22,6 +22,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.record_checks import CheckedRecords, check_records, invalid_timestamp
 from kafkalite.protocol.records.batch import (
+    ASSIGNED_BITS,
     CONTROL_BIT,
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -217,7 +218,8 @@ class BatchValidator:
                 raise invalid_timestamp(())
             stamp_append_time(records, position, now)
             return header._replace(
-                attributes=header.attributes | TIMESTAMP_TYPE_BIT, max_timestamp=now
+                attributes=header.attributes & ASSIGNED_BITS | TIMESTAMP_TYPE_BIT,
+                max_timestamp=now,
             )
         if not self._decodes:
             self._check_range(header, now)

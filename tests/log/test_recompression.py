@@ -186,6 +186,19 @@ def test_other_attributes_and_a_wrong_max_timestamp_do_not_come_along() -> None:
     assert (header.attributes, header.max_timestamp) == (3, NOW + 5)
 
 
+def test_attributes_that_mean_nothing_go_where_the_broker_sets_the_time() -> None:
+    """And stay where nothing is changed."""
+    data = batch_of(0)
+    write_header(data, read_header(data)._replace(attributes=0x100))
+    kept, timed = (
+        log_of("uncompressed", message_timestamp_type=kind)
+        for kind in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+    )
+    append(kept, bytearray(data))
+    append(timed, bytearray(data))
+    assert [last_batch(log)[0].attributes for log in (kept, timed)] == [0x100, 8]
+
+
 def test_the_largest_size_holds_before_and_after() -> None:
     small = TopicConfig(max_message_bytes=400)
     log = open_log(config=small._replace(compression_type="gzip"))
