@@ -247,3 +247,11 @@ def test_a_slice_of_a_real_file_outlives_it(tmp_path: Path) -> None:
     assert found.part.read(0, 2 * SIZE) == whole[: 2 * SIZE]
     found.part.release()
     log.release_files()
+
+
+def test_an_index_of_transactions_goes_along() -> None:
+    files = MemoryFiles()
+    log = log_of(4, files, retention_bytes=0)
+    files.replace(f"{FOLDER}/{0:020d}.txnindex", b"")
+    (deletion,) = retain(log)
+    assert f"{FOLDER}/{0:020d}.txnindex.deleted" in deletion.retired.paths

@@ -21,6 +21,12 @@ SETTINGS = {
     "listeners": f"PLAINTEXT://localhost:{BROKER.port}",
     "offsets.topic.num.partitions": "3",
     "log.index.interval.bytes": "100",
+    # Housekeeping meets every fault, too.
+    "log.initial.task.delay.ms": "300",
+    "log.retention.check.interval.ms": "700",
+    "log.flush.offset.checkpoint.interval.ms": "900",
+    "log.flush.start.offset.checkpoint.interval.ms": "1100",
+    "log.segment.delete.delay.ms": "1500",
 }
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from kafkalite.log.log_sync import LogSync
 from kafkalite.server.partition import Partition
 from kafkalite.testing.checkers import (
     AcknowledgedRecordsSurvive,
@@ -88,4 +89,9 @@ def test_without_it_something_is() -> None:
 
 def test_a_broker_that_answers_too_soon_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Partition, "_hold_back", lambda partition, appended: False)
+    assert someone_sees_a_loss(kafkalite_fsync="true")
+
+
+def test_a_sync_that_does_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LogSync, "run", lambda sync: None)
     assert someone_sees_a_loss(kafkalite_fsync="true")
