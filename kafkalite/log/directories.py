@@ -112,13 +112,18 @@ class LogDirectory:
     ) -> LogDirectory:
         """See `ClaimedFolder.take`. The new ids are for a folder that has none yet."""
         new = Meta(node_id, new_cluster_id, new_directory_id)
-        return cls(
-            files,
-            location,
-            ClaimedFolder.take(files, location, new),
-            record_validation=record_validation,
-            producer_expiration_ms=producer_expiration_ms,
-        )
+        claimed = ClaimedFolder.take(files, location, new)
+        try:
+            return cls(
+                files,
+                location,
+                claimed,
+                record_validation=record_validation,
+                producer_expiration_ms=producer_expiration_ms,
+            )
+        except BaseException:
+            claimed.release()
+            raise
 
     @property
     def id(self) -> Uuid:

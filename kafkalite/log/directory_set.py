@@ -18,10 +18,9 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kafkalite.errors import InvariantError
-from kafkalite.log.claimed_folder import ClaimedFolder
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
-from kafkalite.log.meta_properties import LogDirectoryError, Meta
+from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
 
@@ -84,8 +83,17 @@ class DirectorySet:
             self._look_for_homes()
 
     def _look_for_homes(self) -> None:
-        for directory in self.live:
-            for partition in directory.find_partitions(lambda _: False):
+        for directory in list(self.live):
+            try:
+                found = directory.find_partitions(lambda _: False)
+            except OSError as error:
+                if directory is self.metadata:
+                    raise
+                _log.error("the log folder %s cannot be used: %s", directory.location, error)
+                self.fail(directory, error)
+                directory.abandon()
+                continue
+            for partition in found:
                 other = self._homes.setdefault(partition, directory)
                 if other is not directory:
                     raise LogDirectoryError(
@@ -111,25 +119,25 @@ class DirectorySet:
         cluster_id = new_cluster_id
         try:
             for place, new_id in zip(places, new_directory_ids, strict=True):
-                new = Meta(node_id, cluster_id, new_id)
                 try:
-                    claimed = ClaimedFolder.take(place.files, place.location, new)
+                    directory = LogDirectory.open(
+                        place.files,
+                        location=place.location,
+                        node_id=node_id,
+                        new_cluster_id=cluster_id,
+                        new_directory_id=new_id,
+                        record_validation=record_validation,
+                        producer_expiration_ms=producer_expiration_ms,
+                    )
                 except OSError as error:
                     if not live:
                         raise
                     _log.error("the log folder %s cannot be used: %s", place.location, error)
                     failed.append(FailedFolder(place.location, str(error)))
                     continue
-                directory = LogDirectory(
-                    place.files,
-                    place.location,
-                    claimed,
-                    record_validation=record_validation,
-                    producer_expiration_ms=producer_expiration_ms,
-                )
                 live.append(directory)
                 _check_kinship(live)
-                cluster_id = claimed.meta.cluster_id
+                cluster_id = directory.claimed.meta.cluster_id
             return cls(live, failed)
         except BaseException:
             for directory in live:

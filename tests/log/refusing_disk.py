@@ -15,10 +15,14 @@ class RefusingDisk(MemoryFiles):
     def __init__(self) -> None:
         super().__init__(models_crashes=True)
         self.error: int | None = None
+        self.only: str | None = None
+        """The one path that it refuses; None: all."""
         self.may_read = False
         """Whether it refuses writes alone."""
 
-    def look(self, *, writes: bool = False) -> None:
+    def look(self, path: str | None = None, *, writes: bool = False) -> None:
+        if self.only is not None and path != self.only:
+            return
         if self.error is not None and (writes or not self.may_read):
             raise OSError(self.error, f"error {self.error}")
 
@@ -27,7 +31,7 @@ class RefusingDisk(MemoryFiles):
         return _File(self, super().open(path).node)
 
     def open_read(self, path: str) -> MemoryFile:
-        self.look()
+        self.look(path)
         return _File(self, super().open_read(path).node)
 
     def exists(self, path: str) -> bool:
@@ -35,7 +39,7 @@ class RefusingDisk(MemoryFiles):
         return super().exists(path)
 
     def list(self, path: str) -> list[str]:
-        self.look()
+        self.look(path)
         return super().list(path)
 
     def make_folder(self, path: str) -> None:

@@ -163,6 +163,20 @@ def test_a_folder_that_cannot_be_used_at_the_start_has_failed() -> None:
         open_set(broken, MemoryFiles())
 
 
+@pytest.mark.parametrize("unreadable", ["", "recovery-point-offset-checkpoint"])
+def test_so_has_one_of_which_a_part_cannot_be_read(unreadable: str) -> None:
+    first, second = MemoryFiles(), RefusingDisk()
+    directories = open_set(first, second)
+    directories.live[1].checkpoints.write({})
+    abandon(directories)
+    second.error, second.only = errno.EIO, unreadable
+    directories = open_set(first, second)
+    assert locations(directories.live) == ["/a"]
+    assert [failed.location for failed in directories.failed] == ["/b"]
+    second.error = None
+    second.lock(".lock").release()
+
+
 def test_what_a_failed_folder_held_is_lost_until_it_is_forgotten() -> None:
     directories = open_set(MemoryFiles(), MemoryFiles())
     fill(directories, 4)
