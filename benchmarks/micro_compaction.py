@@ -27,7 +27,7 @@ from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, TimestampMs, Uuid
 
 NOW = TimestampMs(1_700_000_000_000)
-RECORDS = 300_000
+RECORDS = 150_000
 RECORDS_PER_BATCH = 150
 ROUNDS = 3
 

@@ -7,6 +7,9 @@ a while later.
 Kafka differs: a disk that refuses takes the whole log folder offline. Here the log stays as it is,
 and is told of once.
 
+Kafka differs: the cleaners' threads, memory and rate are for all log folders together. Here each
+folder has its own.
+
 Source: Kafka's `LogCleaner` and `LogCleanerManager`.
 """
 
@@ -38,6 +41,9 @@ _log = logging.getLogger(__name__)
 
 PER_TURN = 64
 """Partitions measured in one turn of the loop. Few of them have anything to clean."""
+PIECE_BYTES = 64 << 10
+"""The most that a worker reads in one step, whatever `log.cleaner.io.buffer.size` allows: it holds
+the interpreter up for about a millisecond with it, and so the loop."""
 RETRY_MS = 60_000
 """After how long a log is tried again that the disk refused to have cleaned."""
 
@@ -220,7 +226,7 @@ class LogCleaner:
                 config.log_cleaner_io_buffer_load_factor,
             ),
             # As in Kafka, half of it is for reading.
-            piece_bytes=config.log_cleaner_io_buffer_size // cleaners // 2,
+            piece_bytes=min(config.log_cleaner_io_buffer_size // cleaners // 2, PIECE_BYTES),
             now=self._clock.now_ms(),
             on_retired=lambda retired: self._remove_later(retired, topic.file_delete_delay_ms),
         )

@@ -117,6 +117,24 @@ async def test_a_log_waits_for_its_dirty_ratio_unless_its_lag_is_over(running: R
     assert len(contents(running, "young")) < 30
 
 
+@served(connections_max_idle_ms="-1", log_retention_check_interval_ms="60000")
+async def test_a_topic_may_be_compacted_and_lose_what_is_old(running: Running) -> None:
+    configs = COMPACTED | {"cleanup.policy": "compact,delete", "retention.ms": "600000"}
+    await running.create("t", configs=configs)
+    for number in range(60):
+        await put(running, "t", ("a", f"{number}"))
+    await put(running, "t", ("b", "old"))
+    await running.wait_ms(BACKOFF_MS + 1)
+    found = contents(running, "t")
+    assert 2 <= len(found) < 30
+    await running.wait_ms(500_000)
+    for number in range(60):
+        await put(running, "t", ("c", f"{number}"))
+    await running.wait_ms(200_000)
+    assert {key for key, _ in contents(running, "t")} == {"c"}
+    assert running.partition("t").log.log_start_offset > 60
+
+
 @served(connections_max_idle_ms="-1")
 async def test_a_topic_that_is_made_anew_is_dirty_from_its_start_on(running: Running) -> None:
     for round in range(2):
