@@ -120,6 +120,7 @@ class _PartitionJournal:
             kind = KafkaError if error.code in _ENDS_THE_CORE else BatchRefused
             on_appended(kind(_TOLD_AS.get(error.code, error.code), error.message))
         except OSError as error:
+            self._partition.refused(error)
             on_appended(KafkaError(ErrorCode.NOT_COORDINATOR, str(error)))
         else:
             on_appended(Offset(appended.last_offset + 1))
@@ -180,6 +181,8 @@ class CoordinatorDriver:
         except (KafkaError, CorruptRecordError, OSError) as error:
             partition = self.partition
             _log.error("%s-%d cannot be read: %s", partition.topic, partition.index, error)
+            if isinstance(error, OSError):
+                partition.refused(error)
             self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
             return
         if is_over:

@@ -96,7 +96,7 @@ class FetchReader:
             )
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):
-                replicas.disk_refused(partition.directory, error)
+                partition.refused(error)
             return self._refusal(topic, topic_id, asked.partition, code_for(error))
         self._budget.took(read.size_bytes)
         self.size_bytes += read.size_bytes

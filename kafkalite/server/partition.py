@@ -49,6 +49,7 @@ class Partition:
         "leader",
         "log",
         "on_committed",
+        "on_refused",
         "topic",
         "topic_id",
     )
@@ -84,6 +85,13 @@ class Partition:
         """When that was last, or when it was opened."""
         self.on_committed: Callable[[Offset], None] | None = None
         """Told of every high watermark: a coordinator that keeps its records here."""
+        self.on_refused: Callable[[LogDirectory, OSError], None] | None = None
+        """See `refused`."""
+
+    def refused(self, error: OSError) -> None:
+        """Whoever meets an error of the disk tells it here, before the error is answered."""
+        if self.on_refused is not None:
+            self.on_refused(self.directory, error)
 
     @property
     def leading(self) -> PartitionLeader:

@@ -81,7 +81,7 @@ class ProduceAppender:
             appended = partition.append(records, self.acks, self.now)
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):
-                self.ctx.services.replicas.disk_refused(partition.directory, error)
+                partition.refused(error)
             return self._refusal(topic, data.index, error)
         troubles = self.ctx.services.replicas.troubles
         if troubles.causes:

@@ -349,7 +349,9 @@ class ReplicaManager:
 
     def _open(self, topic: TopicImage, index: int) -> Partition:
         config = self._topic_config(topic.name)
-        return self.homes.open(topic, index, config)
+        partition = self.homes.open(topic, index, config)
+        partition.on_refused = self.disk_refused
+        return partition
 
     # Told by whoever met an error.
 

@@ -10,6 +10,7 @@ from errno import EIO, ENOSPC, EROFS
 
 import pytest
 
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.directory_set import LogFolderFailedError, Place
@@ -26,10 +27,13 @@ from kafkalite.protocol.messages.metadata import (
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from tests.log.refusing_disk import RefusingDisk
+from tests.server.group_requests import commit, committed, find
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, Running, make, simulated
 
 STORAGE = int(ErrorCode.KAFKA_STORAGE_ERROR)
+NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
+COORDINATOR_NOT_AVAILABLE = int(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
@@ -267,3 +271,29 @@ async def test_a_folder_that_is_in_the_settings_no_more_is_as_one_that_failed(
         assert disks.homes("t") == {"a": [0], "b": [1], "c": [2]}
     async with serving(simulation, disks) as running:
         assert await codes(running, "t", 3) == [0] * 3
+
+
+@simulated
+async def test_a_folder_that_fails_takes_its_groups_along(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 1)
+        await find(running)
+        homes = {
+            index: name
+            for name, held in disks.homes("__consumer_offsets").items()
+            for index in held
+        }
+        groups = {f"g{number}": homes[partition_for(f"g{number}", 50)] for number in range(20)}
+        group, home = next((group, home) for group, home in groups.items() if home != "a")
+        assert await commit(running, "t", 5, group=group) == 0
+        disk: RefusingDisk = getattr(disks, home)
+        disk.error = EIO
+        codes = [await commit(running, "t", 6, group=group) for _ in range(3)]
+        assert set(codes) <= {NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE}, codes
+        assert (await described(running))[f"/{home}"] == (STORAGE, {})
+        assert await code(running, "t", 0) == 0
+        disk.error = None
+    async with serving(simulation, disks) as running:
+        await find(running, group)
+        assert await committed(running, "t", group=group) == 5
