@@ -84,8 +84,9 @@ def _beyond_size(log: PartitionLog, now: TimestampMs) -> _Rule:
 
 def _beyond_age(log: PartitionLog, now: TimestampMs) -> _Rule:
     limit = log.config.retention_ms
+    moment = TimestampMs(now - limit)
     return _Rule(
-        lambda segment, following: 0 <= limit < now - segment.largest_timestamp,
+        lambda segment, following: limit >= 0 and segment.is_older_than(moment),
         f"log retention time {limit}ms breach, by the latest timestamp in it",
     )
 

@@ -12,22 +12,31 @@ Source: Kafka's `LogSegment`; tests hold the index entries against segments that
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import File, Files, Part
+from kafkalite.log.index import TimeEntry
 from kafkalite.log.retired_files import retire
-from kafkalite.log.scan import BatchRange, find_batch, scan_batches
-from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
-from kafkalite.protocol.records.batch import BatchHeader
+from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
+from kafkalite.log.segment_indexes import (
+    INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    SegmentIndexes,
+    peek_latest,
+)
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 MAX_RELATIVE_OFFSET = 2**31 - 1
+
+_log = logging.getLogger(__name__)
 
 
 class TimestampOffset(NamedTuple):
@@ -171,11 +180,16 @@ class Segment:
         """The latest timestamp of its records; -1 when none has one."""
         return self.indexes.max_timestamp
 
-    @property
-    def largest_timestamp(self) -> TimestampMs:
-        """What its age counts from: `max_timestamp`, or when it was made or opened."""
+    def is_older_than(self, moment: TimestampMs) -> bool:
+        """Whether all its records are from before `moment`; of records without timestamps, whether
+        it was made or opened before.
+
+        For most segments a look at the end of a file tells that it is not so.
+        """
+        if self._indexes is None and peek_latest(self._files, self._path) >= moment:
+            return False
         latest = self.max_timestamp
-        return latest if latest >= 0 else self.created_ms
+        return (latest if latest >= 0 else self.created_ms) < moment
 
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
@@ -236,8 +250,20 @@ class Segment:
         tail = self._tail
         if tail is not None and offset == tail.base_offset:
             return tail
-        start = self.indexes.offsets.lookup(offset - self.base_offset)
-        return find_batch(self.file, start, self.size, offset)
+        entry = self.indexes.offsets.floor(offset - self.base_offset)
+        if entry is None:
+            return find_batch(self.file, 0, self.size, offset)
+        ends_at = self.base_offset + entry.relative_offset
+        try:
+            return find_batch(self.file, entry.position, self.size, offset, first_ends_at=ends_at)
+        except WrongIndexError as error:
+            self._distrust(error)
+            return find_batch(self.file, 0, self.size, offset)
+
+    def _distrust(self, error: WrongIndexError) -> None:
+        """Make the indexes again: records can be found without them, and by wrong ones cannot."""
+        _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
+        self.rebuild_indexes()
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
@@ -270,8 +296,14 @@ class Segment:
         `CorruptRecordError` for records that cannot be read, or cost more than the budget has.
         """
         entry = self.indexes.times.lookup(timestamp)
+        try:
+            self._check_time(entry)
+        except WrongIndexError as error:
+            self._distrust(error)
+            entry = self.indexes.times.lookup(timestamp)
         first = max(entry.relative_offset, start_offset - self.base_offset)
-        for batch in scan_batches(self.file, self.indexes.offsets.lookup(first), self.size):
+        found = self.find(first + self.base_offset)
+        for batch in scan_batches(self.file, found.position if found else self.size, self.size):
             header = batch.header
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
@@ -281,6 +313,15 @@ class Segment:
                         record.timestamp, record.offset, header.partition_leader_epoch
                     )
         return None
+
+    def _check_time(self, entry: TimeEntry) -> None:
+        """`WrongIndexError` unless the batch that the entry is of has its timestamp."""
+        if entry.timestamp == NO_TIMESTAMP:
+            return
+        found = self.find(self.base_offset + entry.relative_offset)
+        header = None if found is None else read_header(self.file.read(found.position, HEADER_SIZE))
+        if header is None or header.max_timestamp != entry.timestamp:
+            raise WrongIndexError(f"no batch has {entry.timestamp} at {entry.relative_offset}")
 
     def find_max_timestamp(self, budget: LookupBudget) -> TimestampOffset | None:
         """The first record that has the segment's latest timestamp; None when none has one."""

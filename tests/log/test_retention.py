@@ -11,8 +11,10 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles, OsSlice
+from kafkalite.log.index import TimeIndex
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
+from kafkalite.log.segment_indexes import SegmentIndexes
 from kafkalite.types import Offset, TimestampMs
 from tests.log.log_fixtures import (
     FOLDER,
@@ -51,6 +53,13 @@ def retain(
 ) -> list[Deletion]:
     end = log.end_offset if high_watermark is None else high_watermark
     return delete_old_segments(log, high_watermark=Offset(end), now=TimestampMs(now))
+
+
+def early() -> TimeIndex:
+    """That the first segment is from long ago."""
+    index = TimeIndex()
+    index.maybe_append(TimestampMs(NOW - 100 * HOUR), 1)
+    return index
 
 
 def bases(log: PartitionLog) -> list[int]:
@@ -255,3 +264,41 @@ def test_an_index_of_transactions_goes_along() -> None:
     files.replace(f"{FOLDER}/{0:020d}.txnindex", b"")
     (deletion,) = retain(log)
     assert f"{FOLDER}/{0:020d}.txnindex.deleted" in deletion.retired.paths
+
+
+class TestReopened:
+    """The indexes of old segments are not in memory then."""
+
+    def opened(self, files: MemoryFiles, *, retention_ms: int) -> PartitionLog:
+        log = log_of(6, files)
+        log.close()
+        return open_log(files, TWO_A_SEGMENT._replace(retention_ms=retention_ms))
+
+    @pytest.mark.parametrize(("limit", "kept"), [(4 * HOUR, [0, 2, 4]), (4 * HOUR - 1, [2, 4])])
+    def test_segments_are_as_old_as_before(self, limit: int, kept: list[int]) -> None:
+        log = self.opened(MemoryFiles(), retention_ms=limit)
+        retain(log)
+        assert bases(log) == kept
+
+    def test_no_more_is_read_than_it_takes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        log = self.opened(MemoryFiles(), retention_ms=4 * HOUR)
+        monkeypatch.delattr(SegmentIndexes, "load")
+        retain(log)
+        assert bases(log) == [0, 2, 4]
+
+    @pytest.mark.parametrize(
+        "damage", [b"", b"short", bytes(12), bytes(24), TimeIndex.to_bytes(early())]
+    )
+    def test_a_time_index_that_is_wrong_has_nothing_deleted(self, damage: bytes) -> None:
+        files = MemoryFiles()
+        log = self.opened(files, retention_ms=4 * HOUR)
+        files.replace(f"{FOLDER}/{0:020d}.timeindex", damage)
+        retain(log)
+        assert bases(log) == [0, 2, 4]
+
+    def test_one_that_is_gone_is_made_again(self) -> None:
+        files = MemoryFiles()
+        log = self.opened(files, retention_ms=4 * HOUR - 1)
+        files.remove(f"{FOLDER}/{0:020d}.timeindex")
+        retain(log)
+        assert bases(log) == [2, 4]
