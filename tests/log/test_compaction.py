@@ -286,6 +286,28 @@ def test_aborted_records_go_and_their_marker_after_them() -> None:
     assert commit in [header.base_offset for header in stored_headers(world.log)]
 
 
+def test_a_marker_stays_while_it_alone_tells_a_producers_epoch() -> None:
+    world = Transactional()
+    marker = world.end(7, commit=True)
+    world.write(("a", "1"))
+    world.roll()
+    end = world.clean(LATER)
+    assert stored_headers(world.log)[0].delete_horizon_ms == LATER + 1000
+    for now in (TimestampMs(LATER + 1000), TimestampMs(LATER + 2000)):
+        world.write(("a", "2"))
+        world.roll()
+        end = world.clean(now, checkpoint=end)
+        header = stored_headers(world.log)[0]
+        assert (header.base_offset, header.records_count) == (marker, 0)
+        assert header.is_control
+    (state,) = world.log.producers.active()
+    state.epoch = ProducerEpoch(1)
+    world.write(("a", "3"))
+    world.roll()
+    world.clean(TimestampMs(LATER + 3000), checkpoint=end)
+    assert marker not in [header.base_offset for header in stored_headers(world.log)]
+
+
 def test_nothing_is_cleaned_above_an_open_transaction_or_the_high_watermark() -> None:
     world = Transactional()
     world.write(("a", "1"))
@@ -312,6 +334,22 @@ def test_what_is_damaged_is_not_cleaned_and_not_repaired() -> None:
         world.clean()
     assert stored(world.log) == before
     assert not [name for name in world.files.list(FOLDER) if name.endswith(".cleaned")]
+
+
+def test_damage_in_what_was_cleaned_before_is_found_too() -> None:
+    world = World()
+    world.write(("a", "1"), ("b", "1"))
+    world.roll()
+    world.write(("x", "x"))
+    end = world.clean()
+    world.write(("a", "2"))
+    world.roll()
+    segment = world.log.segments[0]
+    world.files.open(segment.name).write_at(segment.size - 2, b"X")
+    before = stored(world.log)
+    with pytest.raises(CorruptRecordError, match="wrong CRC"):
+        world.clean(checkpoint=end)
+    assert stored(world.log) == before
 
 
 def test_a_batch_larger_than_a_piece_is_read_whole() -> None:
