@@ -6,6 +6,11 @@ A new partition goes to the folder with the fewest (Kafka's rule), but for those
 other that cannot be read or written counts as failed: what it holds is offline until a restart
 finds it in order.
 
+Kafka differs: it does not start while one of its folders is missing; when a person has formatted a
+new one, it makes what was assigned to the old one anew, without its records. Here a start formats
+an empty folder by itself, nobody has agreed to a loss, and so what was in the old one stays
+offline.
+
 Source: Kafka's `LogManager` and `MetaPropertiesEnsemble`.
 """
 

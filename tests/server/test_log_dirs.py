@@ -297,3 +297,23 @@ async def test_a_folder_that_fails_takes_its_groups_along(simulation: Simulation
     async with serving(simulation, disks) as running:
         await find(running, group)
         assert await committed(running, "t", group=group) == 5
+
+
+@simulated
+async def test_what_was_in_a_folder_that_is_new_and_empty_now_stays_offline(
+    simulation: Simulation,
+) -> None:
+    """A disk that was not mounted, perhaps: it is not for us to begin anew there."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    lost, disks.b = disks.b, RefusingDisk()
+    async with serving(simulation, disks) as running:
+        assert await codes(running, "t", 3) == [0, NOT_LEADER, 0]
+        await running.create("u", 3)
+        assert await codes(running, "u", 3) == [0] * 3
+        assert disks.homes("t")["b"] == []
+    disks.b = lost
+    async with serving(simulation, disks) as running:
+        assert await running.read("t", partition=1) == [b"x"]
