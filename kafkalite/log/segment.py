@@ -264,6 +264,8 @@ class Segment:
         """Make the indexes again: records can be found without them, and by wrong ones cannot."""
         _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
         self.rebuild_indexes()
+        with suppress(OSError):  # Then whoever looks next finds them wrong again.
+            self.seal()
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
