@@ -59,6 +59,15 @@ async def put(running: Running, topic: str, *pairs: tuple[str, str]) -> None:
     assert answer.error_code == 0, answer
 
 
+async def alter(running: Running, kind: int, name: str, key: str, value: str) -> None:
+    """Of a topic (2) or of all brokers (4)."""
+    change = AlterableConfig(name=key, config_operation=0, value=value)
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    response = await (await running.client()).ask(request, 1, IncrementalAlterConfigsResponse)
+    assert response.responses[0].error_code == 0, response
+
+
 def contents(running: Running, topic: str) -> list[tuple[str, str]]:
     found = stored_records(running.partition(topic).log)
     return [((key or b"").decode(), (value or b"").decode()) for _, key, value, _ in found]
@@ -136,6 +145,18 @@ async def test_a_topic_may_be_compacted_and_lose_what_is_old(running: Running) -
 
 
 @served(connections_max_idle_ms="-1")
+async def test_settings_are_followed_while_the_broker_runs(running: Running) -> None:
+    await running.create("t", configs=COMPACTED)
+    await alter(running, 4, "", "log.cleaner.backoff.ms", "100")
+    await running.wait_ms(BACKOFF_MS)
+    for number in range(60):
+        await put(running, "t", ("a", f"{number}"))
+    assert len(contents(running, "t")) == 60
+    await running.wait_ms(101)
+    assert len(contents(running, "t")) < 30
+
+
+@served(connections_max_idle_ms="-1")
 async def test_a_topic_that_is_made_anew_is_dirty_from_its_start_on(running: Running) -> None:
     for round in range(2):
         await running.create("t", configs=COMPACTED)
@@ -157,15 +178,7 @@ async def test_a_log_that_was_compacted_may_have_holes_for_ever(simulation: Simu
         await running.wait_ms(2 * BACKOFF_MS)
         found = contents(running, "t")
         assert len(found) < 30
-        resource = AlterConfigsResource(
-            resource_type=2,
-            resource_name="t",
-            configs=[AlterableConfig(name="cleanup.policy", config_operation=0, value="delete")],
-        )
-        request = IncrementalAlterConfigsRequest(resources=[resource])
-        client = await running.client()
-        response = await client.ask(request, 1, IncrementalAlterConfigsResponse)
-        assert response.responses[0].error_code == 0
+        await alter(running, 2, "t", "cleanup.policy", "delete")
     async with start(simulation, files, settings=QUIET) as running:
         assert not running.partition("t").log.config.is_compacted
         assert contents(running, "t") == found
