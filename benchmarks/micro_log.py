@@ -1,164 +1,315 @@
-"""What appending and reading cost the log package, beside the plain system calls.
+"""What the log package alone costs: appends beside the plain system calls, reads, opening, memory.
 
-    .venv/bin/python benchmarks/micro_log.py [--seconds 1] [--folder /dev/shm]
+    .venv/bin/python benchmarks/micro_log.py [--seconds 1] [--folder /dev/shm] [--json FILE]
 
-Each row is the best of five rounds, in microseconds a call and MB/s. The floor rows are CRC-32C
-plus one `os.write`, which no log can go below. A folder in memory shows what Python costs; one on a
-disk shows its writeback as well."""
+Each row is the best of five rounds (of appends, twenty); what is compared runs in turn within each.
+The limit of an append is CRC-32C plus one `os.write` of the batch, which no log can go below. A
+folder in memory shows what Python costs; one on a disk shows its writeback as well.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
-from functools import partial
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
 from crc32c import crc32c
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.log.files_os import OsFiles
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files_os import OsFiles, OsSlice
 from kafkalite.log.opening import open_log
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.batch import compute_crc, read_header, write_header
 from kafkalite.protocol.records.record import Record, build_batch
-from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
+from kafkalite.types import (
+    BrokerEpoch,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    ProducerEpoch,
+    ProducerId,
+    TimestampMs,
+    TopicPartition,
+    Uuid,
+)
 
 NOW = TimestampMs(1_700_000_000_000)
 EPOCH = LeaderEpoch(0)
+TOPIC_ID = Uuid(bytes(15) + b"b")
 ROUNDS = 5
+APPEND_ROUNDS = 20
+"""Shorter ones: what else the machine does hits some of them, and not the best."""
 LIMIT_BYTES = 256 << 20
+SIZES = {"200 B": 200, "16 KiB": 16 << 10, "1 MiB": 1 << 20}
+BATCHES = 1000
+"""That the logs which are read have, in however many segments."""
+SEGMENTS = (1, 100, 1000)
+PARTITIONS, SEGMENTS_OF_EACH = 1000, 10
+IDLE_PARTITIONS = 10_000
 
 
-def batch_of(size: int, **options: object) -> bytearray:
-    record = Record(None, b"v" * (size - 80), (), NOW)
-    return build_batch([record], **options)  # type: ignore[arg-type]  # options of build_batch.
+class Row(NamedTuple):
+    """One number; `rounds` are all that were measured."""
+
+    name: str
+    value: float
+    unit: str
+    rounds: tuple[float, ...]
 
 
-def measure(name: str, size: int, seconds: float, call: Callable[[], object]) -> float:
-    """Prints a row; the microseconds of one call."""
+class Report:
+    """The rows so far; each is printed as it comes."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def add(self, name: str, unit: str, rounds: list[float], best: Callable[..., float]) -> float:
+        """`best`: min or max."""
+        row = Row(name, best(rounds), unit, tuple(rounds))
+        self.rows.append(row)
+        print(f"{name:52} {row.value:12.5g} {unit}", flush=True)
+        return row.value
+
+
+def batch_of(size: int) -> bytearray:
+    """One batch of one record, of about so many bytes."""
+    return build_batch([Record(None, b"v" * (size - 80), (), NOW)])
+
+
+def open_one(
+    files: OsFiles, name: str = "bench-0", config: TopicConfig | None = None
+) -> PartitionLog:
+    """A clean log."""
+    config = config or TopicConfig()
+    return open_log(files, name, config=config, topic_id=TOPIC_ID, now=NOW, clean=True)
+
+
+def files_in(root: str) -> OsFiles:
+    """A folder that is there."""
+    os.makedirs(root, exist_ok=True)
+    return OsFiles(root)
+
+
+def seconds_of(calls: int, call: Callable[[], object]) -> float:
+    """For one call."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+class Appending:
+    """Appends to a log that begins anew before it fills the disk."""
+
+    def __init__(self, root: str, data: memoryview) -> None:
+        self.root = f"{root}/append"
+        self.data = data
+        self.log: PartitionLog | None = None
+
+    def __call__(self) -> None:
+        if self.log is None or self.log.segments[-1].size > LIMIT_BYTES:
+            if self.log is not None:
+                self.log.close()
+            shutil.rmtree(self.root, ignore_errors=True)
+            self.log = open_one(files_in(self.root))
+        self.data[0:8] = bytes(8)
+        self.log.append_as_leader(self.data, leader_epoch=EPOCH, now=NOW)
+
+
+class Writing:
+    """The limit: the system call alone, or with the CRC before it."""
+
+    def __init__(self, root: str, data: memoryview, *, with_crc: bool) -> None:
+        self.fd = os.open(f"{root}/write-{with_crc}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        self.data = data
+        self.with_crc = with_crc
+        self.left = LIMIT_BYTES
+
+    def __call__(self) -> None:
+        if self.with_crc:
+            crc32c(self.data[21:])
+        self.left -= len(self.data)
+        if self.left < 0:
+            os.lseek(self.fd, 0, os.SEEK_SET)
+            os.ftruncate(self.fd, 0)
+            self.left = LIMIT_BYTES
+        os.write(self.fd, self.data)
+
+
+class Idempotent(Appending):
+    """Appends with a new sequence, and so a new header and CRC, each time."""
+
+    sequence = 0
+
+    def __call__(self) -> None:
+        header = read_header(self.data)._replace(
+            base_offset=Offset(0),
+            producer_id=ProducerId(7),
+            producer_epoch=ProducerEpoch(0),
+            base_sequence=self.sequence,
+        )
+        write_header(self.data, header)
+        self.data[17:21] = compute_crc(self.data, 0, len(self.data)).to_bytes(4, "big")
+        self.sequence += 1
+        super().__call__()
+
+
+def append_rows(report: Report, root: str, seconds: float) -> None:
+    """Write, CRC plus write, and append, in turn."""
+    for label, size in SIZES.items():
+        data = memoryview(batch_of(size))
+        contestants: dict[str, Callable[[], None]] = {
+            "os.write": Writing(root, data, with_crc=False),
+            "crc + os.write": Writing(root, data, with_crc=True),
+            "append": Appending(root, data),
+        }
+        taken: dict[str, list[float]] = {name: [] for name in contestants}
+        calls = max(int(seconds / APPEND_ROUNDS / 3 * 3e9 / (size + 20_000)), 20)
+        for _ in range(APPEND_ROUNDS):
+            for name, call in contestants.items():
+                taken[name].append(seconds_of(calls, call))
+        best = {}
+        for name, rounds in taken.items():
+            rates = [size / each / 1e6 for each in rounds]
+            best[name] = report.add(f"{name}, {label}", "MB/s", rates, max)
+        share = 100 * best["append"] / best["crc + os.write"]
+        report.add(f"append of the limit, {label}", "%", [share], max)
+    idempotent = Idempotent(root, memoryview(batch_of(16 << 10)))
+    rounds = [16384 / seconds_of(1000, idempotent) / 1e6 for _ in range(ROUNDS)]
+    report.add("append, idempotent, with a new header, 16 KiB", "MB/s", rounds, max)
+
+
+def read_rows(report: Report, root: str, seconds: float) -> None:
+    """A read at a random offset of the same batches, in more and more segments."""
+    size = len(batch_of(4096))
+    logs = {}
+    for count in SEGMENTS:
+        config = TopicConfig(segment_bytes=size * (BATCHES // count))
+        log = open_one(files_in(f"{root}/read-{count}"), config=config)
+        for _ in range(BATCHES):
+            log.append_as_leader(memoryview(batch_of(4096)), leader_epoch=EPOCH, now=NOW)
+        assert len(log.segments) == count
+        logs[count] = log
+    offsets = [Offset(each) for each in Random(1).choices(range(BATCHES), k=1000)]
+    taken: dict[int, list[float]] = {count: [] for count in SEGMENTS}
+    for _ in range(ROUNDS):
+        for count, log in logs.items():
+            start, reads = time.perf_counter(), 0
+            while time.perf_counter() - start < seconds / ROUNDS / len(logs):
+                read_all(log, offsets)
+                reads += len(offsets)
+            taken[count].append(reads / (time.perf_counter() - start))
+    best = {
+        count: report.add(f"read(offset), {count} segments", "1/s", rounds, max)
+        for count, rounds in taken.items()
+    }
+    slower = best[SEGMENTS[0]] / best[SEGMENTS[-1]]
+    report.add("read(offset), 1,000 segments against 1", "x slower", [slower], max)
+    for log in logs.values():
+        log.close()
+
+
+def read_all(log: PartitionLog, offsets: list[Offset]) -> None:
+    """One batch at each of them."""
+    end = log.end_offset
+    for offset in offsets:
+        found = log.read(offset, max_bytes=1 << 20, max_offset=end, first_batch_whole=True)
+        assert isinstance(found.part, OsSlice)
+        found.part.release()
+
+
+def open_rows(report: Report, root: str) -> None:
+    """One log of 1,000 segments; 1,000 logs of 10 segments."""
+    rounds = [
+        1000 * seconds_of(1, lambda: open_one(files_in(f"{root}/read-{SEGMENTS[-1]}")))
+        for _ in range(ROUNDS)
+    ]
+    report.add("open, 1,000 segments", "ms", rounds, min)
+    location = f"{root}/many"
+    directory = open_directory(location)
+    config = TopicConfig(segment_bytes=1)
+    for index in range(PARTITIONS):
+        log = directory.open_partition(key(index), topic_id=TOPIC_ID, config=config, now=NOW)
+        for _ in range(SEGMENTS_OF_EACH):
+            log.roll(NOW)
+            config = log.config._replace(segment_bytes=1 << 20)
+            log.configure(config)
+            log.append_as_leader(memoryview(batch_of(200)), leader_epoch=EPOCH, now=NOW)
+    close(directory)
     rounds = []
     for _ in range(ROUNDS):
-        count, start = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - start) < seconds / ROUNDS:
-            for _ in range(50):
-                call()
-            count += 50
-        rounds.append(elapsed / count * 1e6)
-    micros = min(rounds)
-    rate = f"{size / micros:10.0f} MB/s" if size else ""
-    print(f"{name:46} {micros:8.2f} us {rate}")
-    return micros
+        directory = open_directory(location)
+        assert directory.claimed.was_clean
+        start = time.perf_counter()
+        for index in range(PARTITIONS):
+            directory.open_partition(key(index), topic_id=TOPIC_ID, config=config, now=NOW)
+        rounds.append(time.perf_counter() - start)
+        close(directory)
+    report.add("open, 1,000 partitions of 10 segments", "s", rounds, min)
 
 
-class Restarting:
-    """A log on disk that begins anew before it fills the disk."""
-
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.count = 0
-        self.begin()
-
-    def begin(self) -> None:
-        shutil.rmtree(f"{self.root}/data", ignore_errors=True)
-        self.left = LIMIT_BYTES
-        self.files = OsFiles(f"{self.root}/data")
-        self.log = open_log(
-            self.files,
-            "bench-0",
-            config=TopicConfig(),
-            topic_id=Uuid(bytes(15) + b"b"),
-            now=NOW,
-            clean=True,
-        )
-
-    def append(self, view: memoryview) -> None:
-        self.left -= len(view)
-        if self.left < 0:
-            self.log.close()
-            self.begin()
-        view[0:8] = bytes(8)
-        self.log.append_as_leader(view, leader_epoch=EPOCH, now=NOW)
+def memory_row(report: Report, root: str) -> None:
+    """What a partition without records takes, of the log package alone."""
+    directory = open_directory(f"{root}/idle")
+    config = TopicConfig()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for index in range(IDLE_PARTITIONS):
+        directory.open_partition(key(index), topic_id=TOPIC_ID, config=config, now=NOW)
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    directory.abandon()
+    report.add("memory of an idle partition's log", "bytes", [taken / IDLE_PARTITIONS], min)
 
 
-def floor(path: str, data: memoryview) -> Callable[[], None]:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    written = 0
+def key(index: int) -> TopicPartition:
+    return TopicPartition("bench", index)
 
-    def call() -> None:
-        nonlocal written
-        crc32c(data[21:])
-        if written > LIMIT_BYTES:
-            os.lseek(fd, 0, os.SEEK_SET)
-            os.ftruncate(fd, 0)
-            written = 0
-        written += os.write(fd, data)
 
-    return call
+def open_directory(location: str) -> LogDirectory:
+    return LogDirectory.open(
+        OsFiles(location),
+        location=location,
+        node_id=BrokerId(1),
+        new_cluster_id="bench",
+        new_directory_id=TOPIC_ID,
+    )
+
+
+def close(directory: LogDirectory) -> None:
+    for parts in directory.close(broker_epoch=BrokerEpoch(1), high_watermarks={}):
+        for part in parts:
+            part()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=1.0, help="a row")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for what is compared")
     parser.add_argument("--folder", default=None, help="where to write")
+    parser.add_argument("--json", type=Path, help="a file for the rows")
     options = parser.parse_args()
-    seconds = options.seconds
     root = tempfile.mkdtemp(prefix="kafkalite-bench-", dir=options.folder)
+    report = Report()
+    print(f"python {sys.version.split()[0]}, {os.cpu_count()} cores")
     try:
-        print(f"python {sys.version.split()[0]}, {os.cpu_count()} cores")
-        for size in (200, 16 << 10, 1 << 20):
-            data = memoryview(batch_of(size))
-            floor_us = measure(
-                f"floor: crc + write, {size} bytes", size, seconds, floor(f"{root}/floor", data)
-            )
-            bench = Restarting(root)
-            micros = measure(f"append, {size} bytes", size, seconds, partial(bench.append, data))
-            print(
-                f"{'':46} {floor_us / micros:8.0%} of the floor, {micros - floor_us:.2f} us above"
-            )
-            read_rows(bench, seconds)
-            bench.log.close()
-        idempotent(root, seconds)
+        append_rows(report, root, options.seconds)
+        read_rows(report, root, options.seconds)
+        open_rows(report, root)
+        memory_row(report, root)
     finally:
         shutil.rmtree(root)
-
-
-def read_rows(bench: Restarting, seconds: float) -> None:
-    log = bench.log
-    end = log.end_offset
-    tail, state = Offset(end - 1), [0]
-
-    def read(offset: Offset) -> None:
-        found = log.read(offset, max_bytes=1 << 20, max_offset=end, first_batch_whole=True)
-        found.part.release()  # type: ignore[union-attr]  # There is something to read.
-
-    def scattered() -> None:
-        state[0] = (state[0] * 1103515245 + 12345) % end
-        read(Offset(state[0]))
-
-    measure("  read of the last batch", 0, seconds / 2, lambda: read(tail))
-    measure(f"  read anywhere in {end} offsets", 0, seconds / 2, scattered)
-
-
-def idempotent(root: str, seconds: float) -> None:
-    size = 16 << 10
-    data = memoryview(
-        batch_of(size, producer_id=ProducerId(7), producer_epoch=ProducerEpoch(0), base_sequence=0)
-    )
-    bench = Restarting(root)
-    sequence = [0]
-
-    def call() -> None:
-        write_header(
-            data, read_header(data)._replace(base_offset=Offset(0), base_sequence=sequence[0])
-        )
-        data[17:21] = compute_crc(data, 0, len(data)).to_bytes(4, "big")
-        sequence[0] += 1
-        bench.append(data)
-
-    measure("append, idempotent, with a new header and CRC", size, seconds, call)
+    if options.json:
+        options.json.write_text(json.dumps([row._asdict() for row in report.rows], indent=1))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Runs `bench`, the real Kafka against kafkalite, and writes RESULTS.md beside this file.
+"""Runs `bench`, the real Kafka against kafkalite, and `micro_log.py`; writes RESULTS.md beside this
+file.
 
     results.py [--pairs N] [--full] [--without-run FILE.json]
 
@@ -17,6 +18,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,8 @@ class Floor:
         return value is None or not self.holds(value, self.bound)
 
 
+APPEND_16K, APPEND_1M = "append of the limit, 16 KiB", "append of the limit, 1 MiB"
+READS = "read(offset), 1,000 segments against 1"
 FLOORS = [
     Floor("ready after exec, new folder", "start-empty", "b", operator.le, 0.2),
     Floor("ready after exec, used folder", "start-again", "b", operator.le, 0.2),
@@ -105,6 +109,11 @@ FULL_FLOORS = [
     Floor("produce beside 2,000 connections", "growth-connections 2000/1", "b", operator.le, 1.5),
 ]
 """What `--full` measures besides."""
+LOG_FLOORS = [
+    Floor("append of 16 KiB, of what CRC and write take", APPEND_16K, "value", operator.ge, 60),
+    Floor("append of 1 MiB, of what CRC and write take", APPEND_1M, "value", operator.ge, 60),
+    Floor("read at an offset, 1,000 segments against 1", READS, "value", operator.le, 1.5),
+]
 ALWAYS = {"start-empty", "start-again", "rss-before-load"}
 """Rows that bench gives whatever it is asked for."""
 
@@ -133,6 +142,16 @@ def command(pairs: int, *, full: bool, out: Path) -> list[str]:
     ]
 
 
+def measured_log() -> list[Row]:
+    """The rows of micro_log.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "log.json"
+        call = [sys.executable, str(HERE / "micro_log.py"), "--json", str(out)]
+        subprocess.run(call, check=True, cwd=ROOT, stdout=sys.stderr)
+        rows: list[Row] = json.loads(out.read_text())
+    return rows
+
+
 def machine() -> Iterator[str]:
     """What the numbers depend on; nothing that names the machine."""
     yield f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
@@ -156,9 +175,27 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def log_section(log: dict[str, Row]) -> Iterator[str]:
+    """What micro_log.py measured."""
+    yield from (
+        "",
+        "## The log alone",
+        "",
+        "`micro_log.py`, in the temporary folder: the best of all rounds, and their range. The "
+        "limit of an append is CRC-32C and one `os.write`.",
+        "",
+        "| measurement | best | unit | rounds |",
+        "| --- | ---: | --- | --- |",
+    )
+    for name, row in log.items():
+        rounds = f"{number(min(row['rounds']))} to {number(max(row['rounds']))}"
+        yield f"| {name} | {number(row['value'])} | {row['unit']} | {rounds} |"
+
+
 def page(results: dict[str, Any], *, full: bool) -> str:
     """RESULTS.md."""
     rows = {row["name"]: row for row in results["rows"]}
+    log = {row["name"]: row for row in results.get("log", [])}
     pairs = max((row["n"] for row in rows.values()), default=0)
     today = datetime.datetime.now(datetime.UTC).date()
     return "\n".join(
@@ -183,6 +220,7 @@ def page(results: dict[str, Any], *, full: bool) -> str:
             "| promise | floor | measured | |",
             "| --- | --- | --- | --- |",
             *(floor.verdict(rows) for floor in floors(full=full)),
+            *(floor.verdict(log) for floor in LOG_FLOORS),
             "",
             "## All rows",
             "",
@@ -195,6 +233,7 @@ def page(results: dict[str, Any], *, full: bool) -> str:
             ),
             "",
             *(f"- {note}" for note in results["notes"]),
+            *log_section(log),
             "",
         ]
     )
@@ -210,12 +249,17 @@ def main() -> int:
     if not options.without_run:
         call = command(options.pairs, full=options.full, out=out)
         subprocess.run(call, check=True, cwd=ROOT)
+        results = json.loads(out.read_text()) | {"log": measured_log()}
+        out.write_text(json.dumps(results, indent=1), encoding="utf-8")
     results = json.loads(out.read_text())
     PAGE.write_text(page(results, full=options.full), encoding="utf-8")
     rows = {row["name"]: row for row in results["rows"]}
+    log = {row["name"]: row for row in results.get("log", [])}
     asked = floors(full=options.full)
     missed = [floor.promise for floor in asked if floor.is_missed(rows)]
-    print(f"{PAGE.name}: {len(asked) - len(missed)} of {len(asked)} floors hold")
+    missed += [floor.promise for floor in LOG_FLOORS if floor.is_missed(log)]
+    count = len(asked) + len(LOG_FLOORS)
+    print(f"{PAGE.name}: {count - len(missed)} of {count} floors hold")
     for promise in missed:
         print(f"missed: {promise}")
     return 1 if missed else 0

@@ -8,8 +8,8 @@ from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
 
-_READ_ELSEWHERE = frozenset({"log.dir", "log.dirs", "broker.id"})
-"""By the command line, which opens the folder, and by the view itself."""
+_READ_ELSEWHERE = frozenset({"log.dir", "log.dirs", "metadata.log.dir", "broker.id"})
+"""By the command line, which opens the folders, and by the view itself."""
 
 
 @cache

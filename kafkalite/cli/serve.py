@@ -28,6 +28,7 @@ def serve(
     port: int | None = None,
     data: str | None = None,
     ephemeral: bool = False,
+    fsync: bool = False,
     topic: tuple[str, ...] = (),
     partitions: int | None = None,
     config: tuple[str, ...] = (),
@@ -42,6 +43,7 @@ def serve(
         port: on this machine's own addresses; 0 takes a free one [default: 9092]
         data: folder of the logs [default: ./kafkalite-data]
         ephemeral: keep all data in memory
+        fsync: answer acks=all only once the data is on the disk
         topic: a topic to have, NAME or NAME:PARTITIONS; may be repeated
         partitions: of each topic for which nobody says it [default: 1]
         config: file of broker settings, like Kafka's server.properties; may be repeated
@@ -65,21 +67,34 @@ def serve(
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     if partitions is not None:
         values["num.partitions"] = str(partitions)
-    folder = _folder(values, data, ephemeral=ephemeral)
-    serve_until_stopped(Plan(_checked(values, settings.origins), folder, topics, json, ready_file))
+    if fsync:
+        values["kafkalite.fsync"] = "true"
+    folders = _folders(values, data, ephemeral=ephemeral)
+    serve_until_stopped(Plan(_checked(values, settings.origins), folders, topics, json, ready_file))
 
 
-def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str | None:
-    """Where the logs are, which `values` then tell too; None: in memory."""
+def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tuple[str, ...]:
+    """Where the logs are, which `values` then tell too, that of the metadata first; none: in
+    memory."""
     if ephemeral and data is not None:
         raise WrongUseError("--ephemeral and --data cannot go together; use one of them")
+    if ephemeral and values.get("kafkalite.fsync") == "true":
+        raise WrongUseError("--ephemeral has no disk that --fsync could wait for; use one of them")
     if data == "":
         raise WrongUseError("--data: the empty name is no folder")
-    folder = None
-    if not ephemeral:
-        folder = os.path.expanduser(data or values.get("log.dirs", _DEFAULT_DATA))
-    values["log.dirs"] = folder or "in memory"
-    return folder
+    if ephemeral:
+        values["log.dirs"] = "in memory"
+        return ()
+    folders = [data] if data else values.get("log.dirs", _DEFAULT_DATA).split(",")
+    expanded = tuple(map(os.path.expanduser, folders))
+    values["log.dirs"] = ",".join(expanded)
+    of_metadata = values.get("metadata.log.dir")
+    if of_metadata is None:
+        return expanded
+    first = os.path.expanduser(of_metadata.strip())
+    if first not in expanded:
+        raise WrongUseError(f"metadata.log.dir={of_metadata} must be among the log.dirs")
+    return (first, *(folder for folder in expanded if folder != first))
 
 
 def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from kafkalite.cli.listening import host_resolves
 from kafkalite.cli.readiness import Ready, ReadyFile
 from kafkalite.cli.start_failures import check_descriptors, explained
 from kafkalite.cli.topic_wish import FirstTopics
+from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.vigil import STAY_AWAKE_US
 from kafkalite.server.broker import Broker
@@ -22,7 +24,7 @@ from kafkalite.server.this_machine import fail_on_broken_invariants, ports_of_th
 
 if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
-    from kafkalite.log.files import Files
+    from kafkalite.errors import InvariantError
     from kafkalite.ports.network import Address, Network
 
 log = logging.getLogger(__name__)
@@ -34,8 +36,8 @@ class Plan(NamedTuple):
     """What to serve, and how to tell of it."""
 
     config: BrokerConfig
-    data: str | None
-    """The log folder; None: memory."""
+    folders: tuple[str, ...]
+    """The log folders; none: memory."""
     topics: FirstTopics
     as_json: bool
     ready_file: str | None
@@ -57,12 +59,16 @@ async def _serve(plan: Plan) -> None:
     stopped = _on_stop_signals()
     file = None if plan.ready_file is None else ReadyFile(plan.ready_file)
     async with AsyncExitStack() as stack:
-        with explained(plan.data, plan.config):
-            ports = ports_of_this_machine(
-                plan.config, _files(plan.data), stay_awake_us=STAY_AWAKE_US
-            )
+        data = ",".join(plan.folders) or None
+        with explained(data, plan.config):
+            first, *others = _places(plan.folders)
+            ports = ports_of_this_machine(plan.config, first.files, stay_awake_us=STAY_AWAKE_US)
             broker = Broker(
-                plan.config, ports, location=plan.data or "in memory", on_failure=stopped.set
+                plan.config,
+                ports,
+                location=first.location,
+                more_places=others,
+                on_failure=stopped.set,
             )
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
@@ -73,24 +79,32 @@ async def _serve(plan: Plan) -> None:
         for policy, topics in plan.topics.items():
             await _create_topics(ports.network, address, topics, policy)
         addresses = {each.name: str(each.address) for each in listeners}
-        ready = Ready(str(address), plan.data, addresses)
+        ready = Ready(str(address), data, addresses)
         if file is not None:
             stack.callback(file.remove)
             file.write(ready)
         print(ready.json() if plan.as_json else ready.line(), flush=True)
         await stopped.wait()
     if broker.failure is not None:
-        raise CommandError(f"stopped, for its data contradicts itself: {broker.failure}")
+        raise CommandError(_why_it_stopped(broker.failure))
 
 
-def _files(data: str | None) -> Files:
-    if data is None:
+def _why_it_stopped(failure: InvariantError) -> str:
+    if isinstance(failure, LogFolderFailedError):
+        return f"stopped: {failure}; mend the disk, or choose another folder with --data"
+    return f"stopped, for its data contradicts itself: {failure}"
+
+
+def _places(folders: Sequence[str]) -> list[Place]:
+    if not folders:
         from kafkalite.log.files_memory import MemoryFiles
 
-        return MemoryFiles()
+        return [Place("in memory", MemoryFiles())]
     from kafkalite.log.files_os import OsFiles
+    from kafkalite.log.open_files import OpenFiles, descriptor_limit
 
-    return OsFiles(data)
+    open_files = OpenFiles(descriptor_limit())
+    return [Place(folder, OsFiles(folder, open_files=open_files)) for folder in folders]
 
 
 def _warn_of_where_clients_are_sent(listener: ClientListener) -> None:

@@ -144,10 +144,5 @@ def _set_data_folder(given: Mapping[str, Given], values: dict[str, str]) -> None
     for name in ("log.dirs", "log.dir"):
         if name in given:
             folders = list(dict.fromkeys(part.strip() for part in given[name].value.split(",")))
-            if len(folders) > 1:
-                raise WrongUseError(
-                    f"{name}={given[name].value.strip()} ({given[name].origin}): allowed is one "
-                    "folder; data over several cannot be read yet"
-                )
-            values["log.dirs"] = folders[0]
+            values["log.dirs"] = ",".join(folders)
             return

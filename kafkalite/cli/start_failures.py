@@ -38,7 +38,7 @@ def _too_little(error: OSError) -> CommandError:
 @contextmanager
 def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
     """Around a start: turns what a person can mend into `CommandError`. `data` is the folder."""
-    from kafkalite.errors import CorruptRecordError, InvariantError
+    from kafkalite.errors import CorruptRecordError, InvariantError, ProtocolError
     from kafkalite.log.meta_properties import LogDirectoryError
     from kafkalite.stores.losses import LostTopicsError
 
@@ -51,7 +51,7 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
             f"the metadata log in {data} has lost the topics of {error.names}; put its files back, "
             "or move those folders away to start without them, or choose another folder with --data"
         ) from error
-    except (CorruptRecordError, InvariantError) as error:
+    except (CorruptRecordError, InvariantError, ProtocolError) as error:
         raise CommandError(
             f"the metadata log in {data} is damaged ({error}); move the folder away, or "
             "choose another with --data"

@@ -380,8 +380,22 @@ _BROKER_KEYS = (
         "log.dirs",
         LIST,
         None,
-        "The data folder. Kafka differs: it spreads partitions over several; here there is one.",
+        "The data folders, separated by commas; a new partition goes to the one with the fewest.",
         may_be_empty=False,
+    ),
+    ConfigKey(
+        "cordoned.log.dirs",
+        LIST,
+        "",
+        "Data folders that get no new partitions; * for all. Kafka differs: when all are, it makes"
+        " no topic; here that is as if none was.",
+    ),
+    ConfigKey(
+        "metadata.log.dir",
+        STRING,
+        None,
+        "The folder of the metadata log; not set: the first data folder. Kafka differs: it takes"
+        " one that is none of the data folders, too.",
     ),
     ConfigKey(
         "auto.create.topics.enable",
@@ -468,6 +482,54 @@ _BROKER_KEYS = (
         "300000",
         "How often segments are looked over for deletion.",
         minimum=1,
+    ),
+    ConfigKey("log.cleaner.enable", BOOLEAN, "true", "Whether logs are compacted."),
+    ConfigKey(
+        "log.cleaner.threads",
+        INT,
+        "1",
+        "Logs of one log folder that are compacted at a time.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "log.cleaner.backoff.ms",
+        LONG,
+        "15000",
+        "How long a cleaner with nothing to do sleeps.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "log.cleaner.dedupe.buffer.size",
+        LONG,
+        "134217728",
+        "Memory of all cleaners together for the keys that they have seen.",
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.load.factor",
+        DOUBLE,
+        "0.9",
+        "How full the cleaners' table of keys may get.",
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.size",
+        INT,
+        "524288",
+        "Memory of all cleaners together for reading and writing.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "log.cleaner.io.max.bytes.per.second",
+        DOUBLE,
+        "1.7976931348623157E308",
+        "The most that cleaners read and write in a second.",
+    ),
+    ConfigKey(
+        "log.initial.task.delay.ms",
+        LONG,
+        "30000",
+        "How long after the start segments and checkpoints are looked over for the first time.",
+        minimum=0,
+        is_internal=True,
     ),
     ConfigKey(
         "log.flush.offset.checkpoint.interval.ms",
@@ -710,6 +772,14 @@ _BROKER_KEYS = (
         form="ASCII letters, digits and signs, without blanks and backslashes",
     ),
     ConfigKey(
+        "kafkalite.fsync",
+        BOOLEAN,
+        "false",
+        "Whether acks=all is answered, and records are seen, only once they are on the disk, as"
+        " with flush.messages=1 for every topic. Kafka's default, and ours, leaves it to the"
+        " operating system when they are.",
+    ),
+    ConfigKey(
         "kafkalite.record.validation",
         STRING,
         "header",
@@ -743,4 +813,5 @@ def _with_synonyms() -> dict[str, ConfigKey]:
 
 
 BROKER_KEYS = _with_synonyms()
-"""By name. Kafka's other broker keys are taken and ignored until they act."""
+"""By name. Kafka's other broker keys are taken and ignored until they act. Internal ones are not
+described."""

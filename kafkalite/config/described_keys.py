@@ -28,15 +28,16 @@ def broker_keys() -> dict[str, ConfigKey]:
         ("controller.quorum.bootstrap.servers", check_hosts, "HOST:PORT"),
     ):
         keys[name] = keys[name]._replace(check=check, form=form)
-    keys.update(BROKER_KEYS)
+    keys.update((name, key) for name, key in BROKER_KEYS.items() if not key.is_internal)
     dynamic = frozenset(_DYNAMIC.split())
     return {name: key._replace(is_read_only=name not in dynamic) for name, key in keys.items()}
 
 
 @cache
 def internal_keys() -> dict[str, ConfigKey]:
-    """Broker keys that Kafka takes and tells nobody of, by name. None acts."""
-    return {name: key._replace(is_internal=True) for name, key in _read(_INTERNAL).items()}
+    """Broker keys that Kafka takes and tells nobody of, by name. Those of `BROKER_KEYS` act."""
+    acting = {name: key for name, key in BROKER_KEYS.items() if key.is_internal}
+    return acting | {name: key._replace(is_internal=True) for name, key in _read(_INTERNAL).items()}
 
 
 def _read(table: str) -> dict[str, ConfigKey]:
@@ -171,8 +172,6 @@ controller.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 controller.socket.timeout.ms INT = 30000
     How long a request to the controller may take on the wire.
-cordoned.log.dirs LIST =
-    Data folders that get no new partitions; * for all.
 create.topic.policy.class.name CLASS
     A Java class that may veto new topics.
 delegation.token.expiry.check.interval.ms LONG 1.. = 3600000
@@ -314,26 +313,10 @@ kafka.metrics.reporters LIST =
     Reporters of the older metrics library.
 leader.imbalance.check.interval.seconds LONG 1.. = 300
     How often the controller looks for partitions not led by their preferred replica.
-log.cleaner.backoff.ms LONG 0.. = 15000
-    How long a cleaner with nothing to do sleeps.
-log.cleaner.dedupe.buffer.size LONG = 134217728
-    Memory of all cleaners together for the keys that they have seen.
-log.cleaner.enable BOOLEAN = true
-    Whether logs are compacted.
-log.cleaner.io.buffer.load.factor DOUBLE = 0.9
-    How full the cleaners' table of keys may get.
-log.cleaner.io.buffer.size INT 0.. = 524288
-    Memory of all cleaners together for reading and writing.
-log.cleaner.io.max.bytes.per.second DOUBLE = 1.7976931348623157E308
-    The most that cleaners read and write in a second.
-log.cleaner.threads INT 0.. = 1
-    Threads that compact logs.
 log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT 0.. = 2147483647
     The most new connections in a second.
-metadata.log.dir STRING
-    The folder of the metadata log; not set: the first data folder.
 metadata.log.max.snapshot.interval.ms LONG 0.. = 3600000
     The longest time between two snapshots of changed metadata; 0: no such limit.
 metadata.log.segment.ms LONG = 604800000
@@ -645,7 +628,6 @@ group.streams.task.offset.interval.ms INT 1.. = 60000
 internal.metadata.delete.delay.millis LONG = 60000
 internal.metadata.log.segment.bytes INT
 internal.metadata.max.batch.size.in.bytes INT = 8388608
-log.initial.task.delay.ms LONG 0.. = 30000
 producer.id.expiration.check.interval.ms INT 1.. = 600000
 remote.log.index.file.cache.ttl.ms LONG -1.. = 900000
 remote.log.manager.task.retry.backoff.max.ms LONG 1.. = 30000

@@ -72,7 +72,7 @@ class TopicConfig(NamedTuple):
         """
         if not overrides:
             return broker.topic_defaults
-        return _apply_topic_values(
+        config = _apply_topic_values(
             broker.topic_defaults,
             {
                 key.name: key.parse(overrides[key.name])
@@ -80,6 +80,11 @@ class TopicConfig(NamedTuple):
                 if key.name in overrides
             },
         )
+        return config.synced_at_once() if broker.kafkalite_fsync else config
+
+    def synced_at_once(self) -> TopicConfig:
+        """As it is with `kafkalite.fsync`: nothing is committed before it is on the disk."""
+        return self._replace(flush_messages=1)
 
     @property
     def is_compacted(self) -> bool:
@@ -106,6 +111,8 @@ class BrokerConfig(NamedTuple):
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
     )
     log_dirs: tuple[str, ...] = ("kafkalite-data",)
+    cordoned_log_dirs: tuple[str, ...] = ()
+    metadata_log_dir: str | None = None
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
     num_partitions: int = 1
@@ -125,6 +132,17 @@ class BrokerConfig(NamedTuple):
     max_incremental_fetch_session_cache_slots: int = 1000
     max_request_partition_size_limit: int = 2000
     log_retention_check_interval_ms: int = 300_000
+    log_cleaner_enable: bool = True
+    log_cleaner_threads: int = 1
+    log_cleaner_backoff_ms: int = 15_000
+    log_cleaner_dedupe_buffer_size: int = 134_217_728
+    """Bytes."""
+    log_cleaner_io_buffer_load_factor: float = 0.9
+    log_cleaner_io_buffer_size: int = 524_288
+    """Bytes."""
+    log_cleaner_io_max_bytes_per_second: float = 1.7976931348623157e308
+    log_initial_task_delay_ms: int = 30_000
+    log_flush_scheduler_interval_ms: int = 2**63 - 1
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     producer_id_expiration_ms: int = 86_400_000
@@ -164,6 +182,7 @@ class BrokerConfig(NamedTuple):
     kafkalite_clamp_replication: bool = False
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""
+    kafkalite_fsync: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()
@@ -196,7 +215,10 @@ class BrokerConfig(NamedTuple):
             fields["node_id"] = node_id
             settings = _with_both_ids(settings)
         _check_cluster_id(fields.get("kafkalite_cluster_id"))
-        return cls(**fields, topic_defaults=_topic_defaults(values), settings=dict(settings))
+        defaults = _topic_defaults(values)
+        if fields.get("kafkalite_fsync"):
+            defaults = defaults.synced_at_once()
+        return cls(**fields, topic_defaults=defaults, settings=dict(settings))
 
 
 def _with_both_ids(settings: Mapping[str, str]) -> dict[str, str]:

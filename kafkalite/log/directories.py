@@ -70,6 +70,7 @@ class LogDirectory:
         "_validation",
         "checkpoints",
         "claimed",
+        "jitter_seed",
         "location",
         "logs",
     )
@@ -91,6 +92,8 @@ class LogDirectory:
         self._validation = record_validation
         self._expiration_ms = producer_expiration_ms
         self._has_renamed = False
+        self.jitter_seed = 0
+        """A random number: see `open_log`."""
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
         self.checkpoints = OffsetCheckpoints(files, location, self.logs)
@@ -109,13 +112,33 @@ class LogDirectory:
     ) -> LogDirectory:
         """See `ClaimedFolder.take`. The new ids are for a folder that has none yet."""
         new = Meta(node_id, new_cluster_id, new_directory_id)
-        return cls(
-            files,
-            location,
-            ClaimedFolder.take(files, location, new),
-            record_validation=record_validation,
-            producer_expiration_ms=producer_expiration_ms,
-        )
+        claimed = ClaimedFolder.take(files, location, new)
+        try:
+            return cls(
+                files,
+                location,
+                claimed,
+                record_validation=record_validation,
+                producer_expiration_ms=producer_expiration_ms,
+            )
+        except BaseException:
+            claimed.release()
+            raise
+
+    @property
+    def id(self) -> Uuid:
+        """What the metadata knows it by: `directory.id`."""
+        return self.claimed.meta.directory_id
+
+    def probe(self, name: str) -> None:
+        """Write a small file and remove it. `OSError` when the disk does not take it."""
+        self._files.replace(name, b"", sync=False)
+        self._files.remove(name)
+
+    @property
+    def files(self) -> Files:
+        """The disk, with this folder at its root."""
+        return self._files
 
     def space(self) -> DiskSpace:
         """Of the disk that the folder is on."""
@@ -175,6 +198,8 @@ class LogDirectory:
             log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
             record_validation=self._validation,
             producer_expiration_ms=self._expiration_ms,
+            jitter_seed=self.jitter_seed,
+            was_compacted=partition in self.checkpoints.cleaner_offsets,
         )
         self.logs[partition] = log
         return log
@@ -239,6 +264,7 @@ class LogDirectory:
         """Truncate its log, with the recovery point on the disk lowered before more is appended."""
         self.logs[partition].truncate_to(offset, now)
         self.checkpoints.write_recovery_points()
+        self.checkpoints.limit_cleaner_offset(partition, offset)
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""

@@ -140,7 +140,8 @@ class Files(Protocol):
         ...
 
     def make_folder(self, path: str) -> None:
-        """Make the folder and those above it; nothing happens when it exists."""
+        """Make the folder and those above it; nothing happens when it exists. The root is made if
+        the path is empty, and has to be there else."""
         ...
 
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:

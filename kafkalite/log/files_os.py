@@ -197,10 +197,13 @@ def _read_at(fd: int, position: int, size: int) -> bytes:
 class OsFiles:
     """The tree below `root`, which need not exist yet."""
 
-    def __init__(self, root: str, *, limit: int | None = None) -> None:
-        """`limit`: of descriptors, for files and all else; None: what the process has now."""
+    def __init__(
+        self, root: str, *, limit: int | None = None, open_files: OpenFiles | None = None
+    ) -> None:
+        """`limit`: of descriptors, for files and all else; None: what the process has now.
+        `open_files`: those of all trees together, where there are several."""
         self._root = os.path.abspath(root)
-        self._open_files = OpenFiles(descriptor_limit() if limit is None else limit)
+        self._open_files = open_files or OpenFiles(descriptor_limit() if limit is None else limit)
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -230,7 +233,10 @@ class OsFiles:
         return sorted(os.listdir(self._at(path)))
 
     def make_folder(self, path: str) -> None:
-        """Make the folder and those above it."""
+        """Make the folder and those above it; but a root that was there and was removed, with all
+        in it, is not to come back as if nothing had been."""
+        if path and not os.path.isdir(self._root):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
         os.makedirs(self._at(path), exist_ok=True)
 
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:

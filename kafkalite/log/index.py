@@ -34,6 +34,13 @@ TIME_ENTRY_SIZE = 12
 _TIME_ENTRY = Struct(">qi")
 
 
+class OffsetIndexEntry(NamedTuple):
+    """The last offset of the batch at a position."""
+
+    relative_offset: int
+    position: int
+
+
 class OffsetIndex:
     """Relative last offsets and positions, ascending."""
 
@@ -69,6 +76,13 @@ class OffsetIndex:
         """The position to scan from for that offset: the last entry at or below it, else 0."""
         found = bisect_right(self._offsets, relative_offset)
         return self._positions[found - 1] if found else 0
+
+    def floor(self, relative_offset: int) -> OffsetIndexEntry | None:
+        """The last entry at or below that offset; None when there is none."""
+        found = bisect_right(self._offsets, relative_offset)
+        if not found:
+            return None
+        return OffsetIndexEntry(self._offsets[found - 1], self._positions[found - 1])
 
     def truncate(self, relative_offset: int) -> None:
         """Drop the entries at or above that offset."""

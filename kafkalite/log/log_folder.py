@@ -13,13 +13,16 @@ a folder beside (`LogDirectory.build`).
 from __future__ import annotations
 
 from typing import NamedTuple
+from zlib import crc32
 
+from kafkalite.config.views import TopicConfig
 from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata
 from kafkalite.log.epochs import FILE_NAME, LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.producer_snapshots import ProducerSnapshots
+from kafkalite.log.segment import Segment
 from kafkalite.log.segments import SegmentList
-from kafkalite.types import Offset, Uuid
+from kafkalite.types import Offset, TimestampMs, Uuid
 
 
 class Unsynced(NamedTuple):
@@ -34,6 +37,7 @@ class LogFolder:
 
     __slots__ = (
         "_files",
+        "_jitter_seed",
         "epochs",
         "exists",
         "is_durable",
@@ -53,6 +57,7 @@ class LogFolder:
         epochs: LeaderEpochs,
         exists: bool,
         is_durable: bool,
+        jitter_seed: int,
     ) -> None:
         self._files = files
         self.path = path
@@ -64,6 +69,19 @@ class LogFolder:
         """False: nothing is on the disk yet."""
         self.is_durable = is_durable
         """Whether all names in it are on the disk, and its own."""
+        self._jitter_seed = jitter_seed
+        segments.active.jitter_ms = self._jitter_ms(segments.active)
+
+    def add_segment(self, base_offset: Offset, config: TopicConfig, now: TimestampMs) -> None:
+        """Begin a new active segment; its `.log` is made, empty."""
+        segment = Segment.create(self._files, self.path, base_offset, config, now)
+        segment.jitter_ms = self._jitter_ms(segment)
+        self.segments.add(segment)
+
+    def _jitter_ms(self, segment: Segment) -> int:
+        """By chance, as the seed has it: another one for each segment of each log."""
+        limit = min(segment.config.segment_jitter_ms, segment.config.segment_ms)
+        return crc32(f"{self._jitter_seed}/{segment.name}".encode()) % limit if limit else 0
 
     def new_files(self) -> dict[str, bytes]:
         """What it is to hold while it does not exist, by name."""
@@ -113,6 +131,15 @@ class LogFolder:
                 self.is_durable = False
                 paths += part.unsynced()
         return Unsynced(tuple(paths), () if self.is_durable else (self.path,))
+
+    def not_synced(self, recovery_point: Offset) -> None:
+        """The disk may have nothing of what `unsynced` told of, although it counts as synced."""
+        for segment in reversed(self.segments.all):
+            segment.is_synced = False
+            segment.has_new_names = True
+            if segment.base_offset <= recovery_point:
+                break
+        self.snapshots.is_synced = self.epochs.is_synced = self.is_durable = False
 
     def synced(self) -> None:
         """The disk has all that `unsynced` told of, and nothing was changed meanwhile."""

@@ -35,13 +35,16 @@ def open_log(
     log_start_offset: Offset = _ZERO,
     record_validation: RecordValidation = "header",
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+    jitter_seed: int = 0,
+    was_compacted: bool = False,
 ) -> PartitionLog:
     """The log in `folder`; without a folder an empty one, that has none until its first append.
 
     `clean` says that the last stop was a clean one; else all from `recovery_point` on is checked,
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
-    the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Whether
-    the topic is compacted must be right in `config`: only then may a log have holes.
+    the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Only a log
+    that is compacted by `config`, or `was_compacted` before, may have holes. `jitter_seed` is any
+    number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
     """
     exists = files.exists(folder)
     found_id = _claim(files, folder, topic_id) if exists else None
@@ -49,8 +52,7 @@ def open_log(
     if exists:
         epochs = LeaderEpochs.load(files, folder)
         epochs.is_synced = epochs.is_synced and was_synced
-        loader = LogLoader(files, folder, config, now, epochs)
-        loaded = loader.load(
+        loaded = LogLoader(files, folder, config, now, epochs, was_compacted).load(
             clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
         )
     else:
@@ -65,6 +67,7 @@ def open_log(
         epochs=epochs,
         exists=exists,
         is_durable=was_synced,
+        jitter_seed=jitter_seed,
     )
     log = PartitionLog(
         files,
@@ -76,13 +79,17 @@ def open_log(
         record_validation=record_validation,
     )
     if exists:
-        log.log_start_offset = max(log.log_start_offset, log_start_offset)
-        epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
-        log.load_producers(now)
+        _begin_at(log, max(log.log_start_offset, log_start_offset), now)
         log_folder.snapshots.is_synced |= was_synced
-        log.release_files()  # Of a thousand few are used, and the first use opens again.
     return log
+
+
+def _begin_at(log: PartitionLog, log_start_offset: Offset, now: TimestampMs) -> None:
+    log.log_start_offset = log_start_offset
+    log.epochs.truncate_from_start(log_start_offset)
+    log.load_producers(now)
+    log.release_files()  # Of a thousand few are used, and the first use opens again.
 
 
 def _claim(files: Files, folder: str, topic_id: Uuid) -> Uuid | None:

@@ -9,13 +9,14 @@ Written when a segment rolls and when the log closes. Big-endian (Kafka's `Produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
+from kafkalite.log.retired_files import retire
 from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
 
@@ -74,13 +75,17 @@ class ProducerSnapshots:
     ) -> Offset | None:
         """Restore the newest sound snapshot at or below `end_offset`: its offset, None without one.
 
-        Removes those above (of a log since cut), damaged ones, and those that neither belong to a
-        segment in `kept` nor are the newest.
+        Removes those above (of a log since cut), damaged ones, those that neither belong to a
+        segment in `kept` nor are the newest, and those below the first segment: what came between
+        is gone, so that what they tell of producers may be out of date.
         """
+        first = min(kept, default=Offset(0))
         producers.restore([], now)
         self.newest = None
         for offset in reversed(self.offsets()):
-            if offset > end_offset or (self.newest is not None and offset not in kept):
+            if not first <= offset <= end_offset or (
+                self.newest is not None and offset not in kept
+            ):
                 self._files.remove(self._path(offset))
             elif self.newest is None:
                 try:
@@ -93,11 +98,15 @@ class ProducerSnapshots:
                     self.is_synced = not states
         return self.newest
 
-    def remove_below(self, offset: Offset) -> None:
-        """Remove those of segments that are gone; the newest stays."""
-        for found in self.offsets():
-            if found < offset and found != self.newest:
-                self._files.remove(self._path(found))
+    def retire_below(self, offset: Offset) -> list[str]:
+        """Rename those of segments that are gone, and tell their new names; the newest stays."""
+        gone = [found for found in self.offsets() if found < offset and found != self.newest]
+        return retire(self._files, map(self._path, gone))
+
+    def retire_at(self, offsets: Iterable[Offset]) -> list[str]:
+        """As `retire_below`, those at just these offsets."""
+        gone = [offset for offset in offsets if offset != self.newest]
+        return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:
         """The newest one, while the disk may not have its bytes."""

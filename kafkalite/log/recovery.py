@@ -6,7 +6,7 @@ of order the log is cut, and the indexes, leader epochs and producer states are 
 is left.
 
 Kafka differs: after a crash it keeps newer segments whose bytes reached the disk when those before
-them did not. Here a log that is not compacted has no holes: what comes behind one goes.
+them did not. Here a log that was never compacted has no holes: what comes behind one goes.
 
 Kafka differs: it reads records of the formats before 0.11 (magic 0 and 1) that old logs hold. Here
 they are refused wherever they are met, and are not cut off either.
@@ -28,12 +28,13 @@ from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from kafkalite.log.unfinished_swaps import finish_swaps
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-_TEMPORARY_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+_TEMPORARY_SUFFIXES = (".deleted", ".tmp")
 _CONTROL_BATCH_BYTES = 1 << 16
 """A control batch holds one record of a few bytes, and no Kafka compresses it."""
 
@@ -70,6 +71,8 @@ class LogLoader:
     config: TopicConfig
     now: TimestampMs
     epochs: LeaderEpochs
+    was_compacted: bool
+    """Then it may have holes, as one that `config` has compacted now."""
 
     def load(
         self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
@@ -106,7 +109,7 @@ class LogLoader:
         return LoadedSegments(segments, end_offset, tuple(cuts))
 
     def _find_segments(self) -> list[Segment]:
-        names = self.files.list(self.folder)
+        names = finish_swaps(self.files, self.folder, self.files.list(self.folder))
         bases: list[Offset] = []
         for name in names:
             stem, _, suffix = name.partition(".")
@@ -125,6 +128,7 @@ class LogLoader:
 
     def _recover(self, segments: list[Segment], recovery_point: Offset) -> list[Cut]:
         """Scan what may not have reached the disk; after a cut, the segments behind it go."""
+        may_have_holes = self.was_compacted or self.config.is_compacted
         cuts: list[Cut] = []
         for index, segment in enumerate(segments):
             following = segments[index + 1] if index + 1 < len(segments) else None
@@ -134,7 +138,7 @@ class LogLoader:
             if cut is None and following is not None:
                 segment.seal()
                 _check_order(segment, following)
-                if segment.end_offset == following.base_offset or self.config.is_compacted:
+                if segment.end_offset == following.base_offset or may_have_holes:
                     continue
             cuts += [] if cut is None else [cut]
             for lost in segments[index + 1 :]:

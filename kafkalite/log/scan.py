@@ -85,11 +85,18 @@ class BatchRange(NamedTuple):
     base_offset: int
 
 
-def find_batch(file: File, position: int, end: int, offset: int) -> BatchRange | None:
+class WrongIndexError(CorruptRecordError):
+    """An index names a position where no such batch is."""
+
+
+def find_batch(
+    file: File, position: int, end: int, offset: int, *, first_ends_at: int | None = None
+) -> BatchRange | None:
     """The first batch from `position` on whose last offset is at or above `offset`.
 
     None when there is none before `end`. Looks at a few bytes of each batch, and trusts them:
-    they were checked when they were appended or recovered.
+    they were checked when they were appended or recovered. `first_ends_at`: the last offset of the
+    batch at `position`, as an index has it; `WrongIndexError` when that is not so.
     """
     unpack = _BOUNDS.unpack_from
     while position < end:
@@ -98,10 +105,17 @@ def find_batch(file: File, position: int, end: int, offset: int) -> BatchRange |
         at = 0
         while at <= limit:
             base_offset, length, delta = unpack(buffer, at)
+            if first_ends_at is not None:
+                if base_offset + delta != first_ends_at:
+                    raise WrongIndexError(f"no batch at {position} ends at {first_ends_at}")
+                first_ends_at = None
             if length <= 0:
                 raise CorruptRecordError(f"a batch length of {length} at {position + at}")
             if base_offset + delta >= offset:
-                return BatchRange(position + at, length + LOG_OVERHEAD, base_offset)
+                size = length + LOG_OVERHEAD
+                if size > end - position - at:
+                    raise CorruptRecordError(f"the batch at {position + at} is cut off")
+                return BatchRange(position + at, size, base_offset)
             at += length + LOG_OVERHEAD
         if not at:
             raise CorruptRecordError(f"no batch at {position}")

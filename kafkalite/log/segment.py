@@ -5,24 +5,38 @@ or closes (`seal`); those of an old segment are read at the first lookup, and ma
 `.log` when they are missing or cannot be right. The file is opened at first use and may be closed
 and opened again at any time.
 
+Kafka differs: with `preallocate` it makes the file at its full size. Here it grows.
+
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import InvariantError
+from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import File, Files, Part
-from kafkalite.log.scan import BatchRange, find_batch, scan_batches
-from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
+from kafkalite.log.index import TimeEntry
+from kafkalite.log.retired_files import retire
+from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
+from kafkalite.log.segment_indexes import (
+    INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    SegmentIndexes,
+    peek_latest,
+)
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 MAX_RELATIVE_OFFSET = 2**31 - 1
+
+_log = logging.getLogger(__name__)
 
 
 class TimestampOffset(NamedTuple):
@@ -49,6 +63,7 @@ class Segment:
         "end_offset",
         "has_new_names",
         "is_synced",
+        "jitter_ms",
         "size",
     )
 
@@ -71,6 +86,8 @@ class Segment:
         self.config = config
         self.created_ms = created_ms
         """When this process opened or made it: what `segment.ms` counts from without records."""
+        self.jitter_ms = 0
+        """How much sooner than `segment.ms` it rolls, by chance."""
         self.size = 0
         """Bytes in the `.log`."""
         self.end_offset = base_offset
@@ -163,6 +180,17 @@ class Segment:
         """The latest timestamp of its records; -1 when none has one."""
         return self.indexes.max_timestamp
 
+    def is_older_than(self, moment: TimestampMs) -> bool:
+        """Whether all its records are from before `moment`; of records without timestamps, whether
+        it was made or opened before.
+
+        For most segments a look at the end of a file tells that it is not so.
+        """
+        if self._indexes is None and peek_latest(self._files, self._path) >= moment:
+            return False
+        latest = self.max_timestamp
+        return (latest if latest >= 0 else self.created_ms) < moment
+
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
@@ -200,8 +228,11 @@ class Segment:
             waited_ms = self._waited_ms(now, max_timestamp) if self.size else 0
         else:
             waited_ms = max_timestamp - first
+        longest_ms = config.segment_ms
+        if config.is_compacted and config.max_compaction_lag_ms < longest_ms:
+            longest_ms = config.max_compaction_lag_ms
         return (
-            waited_ms > config.segment_ms
+            (self.size > 0 and waited_ms > longest_ms - self.jitter_ms)
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
             or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
         )
@@ -219,18 +250,43 @@ class Segment:
         tail = self._tail
         if tail is not None and offset == tail.base_offset:
             return tail
-        start = self.indexes.offsets.lookup(offset - self.base_offset)
-        return find_batch(self.file, start, self.size, offset)
+        entry = self.indexes.offsets.floor(offset - self.base_offset)
+        if entry is None:
+            return find_batch(self.file, 0, self.size, offset)
+        ends_at = self.base_offset + entry.relative_offset
+        try:
+            return find_batch(self.file, entry.position, self.size, offset, first_ends_at=ends_at)
+        except WrongIndexError as error:
+            self._distrust(error)
+            return find_batch(self.file, 0, self.size, offset)
+
+    def _distrust(self, error: WrongIndexError) -> None:
+        """Make the indexes again: records can be found without them, and by wrong ones cannot."""
+        _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
+        self.rebuild_indexes()
+        with suppress(OSError):  # Then whoever looks next finds them wrong again.
+            self.seal()
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
         return (self._file or self.file).slice(position, size_bytes)
+
+    def _check_order(self, header: BatchHeader) -> None:
+        """`CorruptRecordError` unless it may follow the batches before `end_offset`."""
+        if header.base_offset < self.end_offset or header.last_offset_delta < 0:
+            raise CorruptRecordError(
+                f"{self.name} has offset {header.base_offset} where {self.end_offset} or more was "
+                "due"
+            )
+        if not self.takes_offset(header.last_offset):
+            raise CorruptRecordError(f"{self.name} has offset {header.last_offset}")
 
     def read_to_end(self) -> None:
         """Learn `end_offset` and the latest timestamp by reading on from the last index entry."""
         self.end_offset = self.base_offset
         for batch in scan_batches(self.file, self.indexes.offsets.last_position, self.size):
             header = batch.header
+            self._check_order(header)
             self.end_offset = header.next_offset
             self.indexes.note_time(header.last_offset - self.base_offset, header.max_timestamp)
 
@@ -242,8 +298,14 @@ class Segment:
         `CorruptRecordError` for records that cannot be read, or cost more than the budget has.
         """
         entry = self.indexes.times.lookup(timestamp)
+        try:
+            self._check_time(entry)
+        except WrongIndexError as error:
+            self._distrust(error)
+            entry = self.indexes.times.lookup(timestamp)
         first = max(entry.relative_offset, start_offset - self.base_offset)
-        for batch in scan_batches(self.file, self.indexes.offsets.lookup(first), self.size):
+        found = self.find(first + self.base_offset)
+        for batch in scan_batches(self.file, found.position if found else self.size, self.size):
             header = batch.header
             if header.max_timestamp < timestamp or header.last_offset < start_offset:
                 continue
@@ -253,6 +315,15 @@ class Segment:
                         record.timestamp, record.offset, header.partition_leader_epoch
                     )
         return None
+
+    def _check_time(self, entry: TimeEntry) -> None:
+        """`WrongIndexError` unless the batch that the entry is of has its timestamp."""
+        if entry.timestamp == NO_TIMESTAMP:
+            return
+        found = self.find(self.base_offset + entry.relative_offset)
+        header = None if found is None else read_header(self.file.read(found.position, HEADER_SIZE))
+        if header is None or header.max_timestamp != entry.timestamp:
+            raise WrongIndexError(f"no batch has {entry.timestamp} at {entry.relative_offset}")
 
     def find_max_timestamp(self, budget: LookupBudget) -> TimestampOffset | None:
         """The first record that has the segment's latest timestamp; None when none has one."""
@@ -279,6 +350,7 @@ class Segment:
         try:
             for batch in scan_batches(file, 0, size):
                 header = batch.header
+                self._check_order(header)
                 self.added(
                     header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
                 )
@@ -337,9 +409,25 @@ class Segment:
             self._file.close()
             self._file = None
 
+    def _names(self) -> list[str]:
+        """All files that it may have; the `.log` first, without which the others mean nothing."""
+        suffixes = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+        return [self._path + suffix for suffix in suffixes]
+
     def delete(self) -> None:
         """Close, and remove all its files; slices given out stay readable."""
         self.close()
-        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
-            if self._files.exists(self._path + suffix):
-                self._files.remove(self._path + suffix)
+        for name in filter(self._files.exists, self._names()):
+            self._files.remove(name)
+
+    def retire(self) -> list[str]:
+        """Close, and rename all its files: their new names. Slices given out stay readable.
+
+        `OSError` when the `.log` keeps its name. Indexes without it are removed by the next start.
+        """
+        self.close()
+        log, *indexes = self._names()
+        renamed = retire(self._files, [log])
+        with suppress(OSError):
+            renamed += retire(self._files, indexes)
+        return renamed

@@ -128,6 +128,22 @@ class SegmentIndexes:
         return True
 
 
+def peek_latest(files: Files, path: str) -> TimestampMs:
+    """The latest timestamp as the file of a sealed time index ends with it, in which there may be
+    any doubt; -1 without one."""
+    try:
+        file = files.open_read(path + TIME_INDEX_SUFFIX)
+    except FileNotFoundError:
+        return NO_TIMESTAMP
+    try:
+        last = file.read(max(file.size - TIME_ENTRY_SIZE, 0), TIME_ENTRY_SIZE)
+        return TimeIndex.from_bytes(last).last.timestamp
+    except CorruptRecordError:
+        return NO_TIMESTAMP
+    finally:
+        file.close()
+
+
 def _fit(files: Files, path: str, log_size: int, offsets: OffsetIndex, times: TimeIndex) -> bool:
     """Whether both ascend, and their last entries are of batches that stand in the log."""
     if not (len(offsets) or len(times)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -19,6 +19,8 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import InvariantError
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -32,12 +34,16 @@ from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
+from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
+from kafkalite.server.partition import Partition
+from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
+from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
@@ -45,6 +51,8 @@ from kafkalite.types import NO_BROKER_EPOCH
 
 _log = logging.getLogger(__name__)
 
+SYNC_WITHIN_MS = 3_000
+"""How long answers may wait for a sync that is under way when the broker stops."""
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -69,17 +77,19 @@ class Broker:
         ports: Ports,
         *,
         location: str,
+        more_places: Sequence[Place] = (),
         store: MetadataStore | None = None,
         interceptor: Interceptor | None = None,
         checks_views: bool = False,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
-        """`location` names the log folder to people. Without `store` the broker is a cluster of its
-        own, whose metadata is kept in its log folder. `checks_views`: see `ClientConnection`.
+        """`location` names the log folder to people; `more_places` are further ones, in the order
+        of `log.dirs`. Without `store` the broker is a cluster of its own, whose metadata is kept in
+        its first log folder. `checks_views`: see `ClientConnection`.
         `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
         self._ports = ports
-        self._location = location
+        self._places = (Place(location, ports.files), *more_places)
         self._store = store
         self._interceptor = interceptor
         self._tasks = asyncio.TaskGroup()
@@ -98,20 +108,25 @@ class Broker:
         clock = ports.clock
         storage = self._storage = Storage(
             config,
-            ports.files,
+            self._places,
             clock,
             ports.entropy,
-            location=self._location,
             store=self._store,
         )
-        self._housekeeping = Housekeeping(
-            self._tasks,
-            ports.workers,
-            clock,
-            ports.entropy,
-            storage.directory,
-            log_starts_interval_ms=config.log_flush_start_offset_checkpoint_interval_ms,
-        )
+        self._housekeeping = {
+            directory.location: Housekeeping(
+                self._tasks,
+                ports.workers,
+                clock,
+                ports.entropy,
+                directory,
+                config,
+                on_refused=partial(self._disk_refused, directory),
+                on_sync_refused=self._sync_refused,
+                fail=self.fail,
+            )
+            for directory in storage.directories.live
+        }
         try:
             self._services = self._wire(storage)
             dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
@@ -133,11 +148,18 @@ class Broker:
         self._replicas = ReplicaManager(
             config.node_id,
             config,
-            storage.directory,
+            PartitionHomes(
+                config.node_id,
+                storage.directories,
+                {location: each.folders for location, each in self._housekeeping.items()},
+                clock=ports.clock,
+                entropy=ports.entropy,
+                on_settled=lambda settled: self._reports.settled(settled),
+                flush_later=self._flush_later,
+            ),
             clock=ports.clock,
-            entropy=ports.entropy,
-            remove_later=self._housekeeping.remove_later,
-            make_later=self._housekeeping.make_later,
+            on_failed=self._folder_failed,
+            stop=self.fail,
         )
         self._controller = ControllerDriver(
             ports.clock,
@@ -146,6 +168,9 @@ class Broker:
                 config.default_replication_factor,
                 config.topic_defaults.min_insync_replicas,
             ),
+        )
+        self._reports = DirectoryReports(
+            self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
         self._groups = GroupCoordinators(config, self._replicas, ports.clock)
         return Services(
@@ -160,6 +185,7 @@ class Broker:
             producer_ids=ProducerIds(
                 blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
             ),
+            recompressions=Recompressions(self._tasks, ports.workers, ports.clock),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
         )
@@ -175,7 +201,8 @@ class Broker:
         if self.failure is not None:
             self._groups.stop()
             self._controller.stop()
-            await self._abandon()
+            with suppress(OSError):  # The failure says more.
+                await self._abandon()
             return
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:
@@ -186,8 +213,13 @@ class Broker:
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
-            end.callback(self._housekeeping.stop)
+            for each in self._housekeeping.values():
+                end.callback(each.stop)
+            end.callback(self._reports.stop)
             end.callback(self._replicas.stop)
+            until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
+            for each in self._housekeeping.values():
+                await each.flusher.finish(until_ms)
             self._replicas.wake_all()
             self._groups.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
@@ -227,13 +259,12 @@ class Broker:
 
     def _join(self, session: MetadataSession) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
-        directory = self._storage.directory
         is_first = True
 
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
             if is_first:
-                self._replicas.strays.set_aside_all(image, self._storage.removed_topics)
+                self._replicas.homes.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
             if concerns_brokers(delta):
                 self._follow_settings(image)
@@ -244,7 +275,9 @@ class Broker:
                 self.fail(error)
 
         session.watch(folded)
-        self._housekeeping.start()
+        for directory in self._storage.directories.live:
+            chores = self._housekeeping[directory.location]
+            chores.start(partial(self._replicas.held, directory))
         session.register(
             BrokerRegistration(
                 broker_id=self._config.node_id,
@@ -252,8 +285,8 @@ class Broker:
                 endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,
-                log_dirs=(directory.claimed.meta.directory_id,),
-                previous_broker_epoch=directory.claimed.broker_epoch,
+                log_dirs=self._storage.directories.ids,
+                previous_broker_epoch=self._storage.previous_broker_epoch,
             )
         )
         self._controller.start(session)
@@ -265,7 +298,26 @@ class Broker:
             _log.warning("a setting of brokers in the metadata is not followed: %s", message)
         self._listeners.limit(config)
         self._replicas.configure(config)
-        self._storage.directory.expire_producers_after(config.producer_id_expiration_ms)
+        self._storage.directories.cordon(config.cordoned_log_dirs)
+        for directory in self._storage.directories.live:
+            directory.expire_producers_after(config.producer_id_expiration_ms)
+        for each in self._housekeeping.values():
+            each.configure(config)
+
+    def _flush_later(self, partition: Partition) -> None:
+        self._housekeeping[partition.directory.location].flusher.flush_later(partition)
+
+    def _disk_refused(self, directory: LogDirectory, error: OSError) -> None:
+        self._replicas.disk_refused(directory, error)
+
+    def _sync_refused(self, partition: Partition, error: OSError) -> None:
+        """Nobody knows what of its log is on the disk, nor would tell if it was asked again."""
+        self._replicas.folder_failed(partition.directory, error)
+
+    def _folder_failed(self, directory: LogDirectory) -> None:
+        """Go on with the others."""
+        self._housekeeping[directory.location].stop()
+        self._reports.failed(directory.id)
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""
@@ -275,7 +327,8 @@ class Broker:
             end.callback(partial(self._storage.abandon, is_untouched=self._session is None))
             if self._session is not None:
                 end.callback(self._session.close)
-            end.callback(self._housekeeping.stop)
+            for each in self._housekeeping.values():
+                end.callback(each.stop)
             await self._listeners.stop(self._ports.clock.now_ms())
 
 

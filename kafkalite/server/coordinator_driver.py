@@ -120,6 +120,7 @@ class _PartitionJournal:
             kind = KafkaError if error.code in _ENDS_THE_CORE else BatchRefused
             on_appended(kind(_TOLD_AS.get(error.code, error.code), error.message))
         except OSError as error:
+            self._partition.refused(error)
             on_appended(KafkaError(ErrorCode.NOT_COORDINATOR, str(error)))
         else:
             on_appended(Offset(appended.last_offset + 1))
@@ -177,8 +178,11 @@ class CoordinatorDriver:
         """Replay as much as one turn of the loop may take."""
         try:
             is_over = replay.step(self._settings.load_bytes)
-        except (KafkaError, CorruptRecordError, OSError):
-            _log.exception("%s-%d cannot be read", self.partition.topic, self.partition.index)
+        except (KafkaError, CorruptRecordError, OSError) as error:
+            partition = self.partition
+            _log.error("%s-%d cannot be read: %s", partition.topic, partition.index, error)
+            if isinstance(error, OSError):
+                partition.refused(error)
             self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
             return
         if is_over:

@@ -13,7 +13,7 @@ from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.errors import CorruptRecordError, ProtocolError
 from kafkalite.log.files import read_part
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
+from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_header
 from kafkalite.protocol.records.control import read_end_transaction_marker
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_PRODUCER_ID
@@ -66,6 +66,10 @@ class Replay:
             header = read_header(buffer, position)
             if len(buffer) - position < header.size_bytes:
                 break  # Cut short; the next read begins with it.
+            if not crc_is_valid(buffer, position, header):
+                raise CorruptRecordError(
+                    f"the batch at offset {header.base_offset} has a wrong CRC"
+                )  # An offset that was never committed would skip records, or show them again.
             yield from self._apply_batch(buffer, position, header)
             self.offset = header.next_offset
             position += header.size_bytes

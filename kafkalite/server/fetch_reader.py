@@ -80,7 +80,7 @@ class FetchReader:
     def one(self, topic: str, topic_id: Uuid, asked: FetchPartition) -> PartitionData:
         """The answer of one partition."""
         replicas = self._ctx.services.replicas
-        self.found = None
+        self.found = partition = None
         try:
             if topic_id != ZERO_UUID:
                 partition = replicas.find_by_id(topic_id, asked.partition)
@@ -105,6 +105,8 @@ class FetchReader:
                 first_batch_whole=self._budget.first_batch_whole,
             )
         except (KafkaError, CorruptRecordError, OSError) as error:
+            if partition is not None and isinstance(error, OSError):
+                partition.refused(error)
             return self._refusal(topic, topic_id, asked.partition, code_for(error))
         self._budget.took(read.size_bytes)
         self.size_bytes += read.size_bytes

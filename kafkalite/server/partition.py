@@ -5,12 +5,16 @@ call it directly; nothing in it awaits."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.directories import LogDirectory
 from kafkalite.log.epochs import EpochEnd
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher
@@ -21,31 +25,51 @@ from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
 ACKS_ALL = -1
 
 
+class _HeldBack(NamedTuple):
+    """An append that nobody is to see before it is on the disk."""
+
+    end_offset: Offset
+    size_bytes: int
+
+
 class Partition:
     """A replica that this broker holds. `leader` is None while another broker leads it."""
 
     __slots__ = (
+        "_held_back",
         "commits",
         "config",
+        "directory",
         "fetches",
+        "flush_later",
+        "flushed_ms",
         "index",
         "is_internal",
         "last_high_watermark",
         "leader",
         "log",
         "on_committed",
+        "on_refused",
         "topic",
         "topic_id",
     )
 
     def __init__(
-        self, topic: str, topic_id: Uuid, index: int, log: PartitionLog, config: TopicConfig
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        log: PartitionLog,
+        config: TopicConfig,
+        directory: LogDirectory,
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.log = log
         self.config = config
+        self.directory = directory
+        """The log folder that it is in."""
         self.is_internal = topic in INTERNAL_TOPICS
         """Clients do not append to it."""
         self.leader: PartitionLeader | None = None
@@ -54,8 +78,20 @@ class Partition:
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it."""
         self.commits: dict[CommitWait, None] = {}
+        self._held_back: deque[_HeldBack] = deque()
+        self.flush_later: Callable[[Partition], None] | None = None
+        """Has the log synced, and calls `synced` then."""
+        self.flushed_ms = TimestampMs(0)
+        """When that was last, or when it was opened."""
         self.on_committed: Callable[[Offset], None] | None = None
         """Told of every high watermark: a coordinator that keeps its records here."""
+        self.on_refused: Callable[[LogDirectory, OSError], None] | None = None
+        """See `refused`."""
+
+    def refused(self, error: OSError) -> None:
+        """Whoever meets an error of the disk tells it here, before the error is answered."""
+        if self.on_refused is not None:
+            self.on_refused(self.directory, error)
 
     @property
     def leading(self) -> PartitionLeader:
@@ -64,6 +100,11 @@ class Partition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.leader
 
+    @property
+    def high_watermark(self) -> Offset:
+        """The leader's, or as it was when this broker last led."""
+        return self.last_high_watermark if self.leader is None else self.leader.high_watermark
+
     def append(
         self,
         records: memoryview,
@@ -71,15 +112,22 @@ class Partition:
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> Appended:
-        """Append the batch in `records`, stamping it in place, and wake whoever waits for it."""
+        """Append the batch in `records`, stamping it in place, and wake whoever waits for it.
+
+        Where it is to be on the disk first (`flush.messages`) it is not committed before, and
+        nobody sees it until then.
+        """
         leader = self.leading
         if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-        appended = self.log.append_as_leader(
+        log = self.log
+        appended = log.append_as_leader(
             records, leader_epoch=leader.leader_epoch, now=now, origin=origin
         )
-        if leader.appended(self.log.end_offset):
-            self._high_watermark_moved(leader.high_watermark, len(records))
+        if (log.end_offset >= log.flush_at or self._held_back) and self._hold_back(appended):
+            return appended
+        if leader.appended(log.end_offset):
+            self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
         return appended
 
     def read(
@@ -96,6 +144,33 @@ class Partition:
             max_offset=leader.high_watermark,
             first_batch_whole=first_batch_whole,
         )
+
+    def _hold_back(self, appended: Appended) -> bool:
+        """Have the log synced if that is due; whether the append is not to be seen before."""
+        log = self.log
+        if log.end_offset >= log.flush_at and self.flush_later is not None:
+            self.flush_later(self)
+        if not log.is_held_back:
+            return False
+        self._held_back.append(_HeldBack(log.end_offset, appended.size_bytes))
+        return True
+
+    @property
+    def settled_end(self) -> Offset:
+        """Where that part of the log ends which a leader may let others see: `end_offset`, but
+        for what is to be on the disk first."""
+        log = self.log
+        if not log.is_held_back:
+            return log.end_offset
+        return max(log.recovery_point, log.log_start_offset, self.high_watermark)
+
+    def synced(self) -> None:
+        """More of the log is on the disk: let it be seen."""
+        end, leader, size_bytes = self.settled_end, self.leader, 0
+        while self._held_back and self._held_back[0].end_offset <= end:
+            size_bytes += self._held_back.popleft().size_bytes
+        if leader is not None and end > leader.end_offset and leader.appended(end):
+            self._high_watermark_moved(leader.high_watermark, size_bytes)
 
     def divergence(self, offset: Offset, last_fetched_epoch: LeaderEpoch) -> EpochEnd | None:
         """Where a log that ends before `offset` in that epoch parts from this one; None when it

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
-from kafkalite.log.validation import InvalidRecordsError, UnfitBatchesError
+from kafkalite.log.record_checks import InvalidRecordsError
+from kafkalite.log.validation import UnfitBatchesError
 from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -69,6 +70,7 @@ class ProduceAppender:
         self, topic: TopicProduceData, data: PartitionProduceData
     ) -> PartitionProduceResponse:
         """Append one partition's batch; a refusal is in its answer, and that partition's alone."""
+        partition: Partition | None = None
         try:
             partition = self._find(topic, data.index)
             if partition.is_internal and self.ctx.client_id != _ADMIN_CLIENT:
@@ -78,7 +80,12 @@ class ProduceAppender:
                 raise KafkaError(ErrorCode.INVALID_RECORD)
             appended = partition.append(records, self.acks, self.now)
         except (KafkaError, CorruptRecordError, OSError) as error:
+            if partition is not None and isinstance(error, OSError):
+                partition.refused(error)
             return self._refusal(topic, data.index, error)
+        troubles = self.ctx.services.replicas.troubles
+        if troubles.causes:
+            troubles.took(partition.directory)
         response = PartitionProduceResponse(
             index=data.index,
             base_offset=appended.base_offset,

@@ -9,8 +9,12 @@ A partition whose disk refuses, or whose files cannot be read, is offline: it is
 KAFKA_STORAGE_ERROR and told in the log, and the others go on. What the metadata next says of it
 tries again.
 
-Kafka differs: at a disk's first error it takes every partition of the folder offline; here the one
-partition that met it.
+When a whole log folder has failed, all that it holds is offline, and the controller is told; the
+broker stops when that was the folder of the metadata log, or the last one. Errors that pass, such
+as a full disk, refuse what met them and no more.
+
+Kafka differs: it takes any error of a disk for the end of its folder, a full disk too, until the
+broker starts again.
 
 Source: Kafka's `ReplicaManager.applyDelta` and `getPartitionOrError`.
 """
@@ -24,7 +28,7 @@ from typing import NamedTuple
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.metadata.delta import MetadataDelta, PartitionChange
 from kafkalite.metadata.image import (
     ConfigResourceType,
@@ -33,16 +37,20 @@ from kafkalite.metadata.image import (
     TopicImage,
 )
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.ports.entropy import Entropy
 from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server.disk_troubles import DiskTroubles
+from kafkalite.server.opening_progress import OpeningProgress
 from kafkalite.server.partition import Partition
-from kafkalite.server.strays import Strays
-from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
+from kafkalite.server.partition_homes import PartitionHomes
+from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
 
 PER_TURN = 16
 """Partitions that are opened, changed or dropped in one turn of the loop: a few milliseconds."""
+
+RETRY_MS = 1_000
+"""After a disk's refusal, before an offline partition is tried again for whoever asks for it."""
 
 LARGE_BYTES = 4 << 20
 """Of a log: to check it after a crash takes longer than one turn of the loop should."""
@@ -68,23 +76,26 @@ class ReplicaManager:
         self,
         broker_id: BrokerId,
         config: BrokerConfig,
-        directory: LogDirectory,
+        homes: PartitionHomes,
         *,
         clock: Clock,
-        entropy: Entropy,
-        remove_later: Callable[[str], None],
-        make_later: Callable[[TopicPartition, PartitionLog], None],
+        on_failed: Callable[[LogDirectory], None],
+        stop: Callable[[LogFolderFailedError], None],
     ) -> None:
-        """`remove_later` is given the folders of deleted partitions, which may take long to go,
-        `make_later` logs that have no folder yet."""
+        """`on_failed` is told of a log folder that has failed, unless the broker cannot do without:
+        then `stop` is called."""
         self._broker_id = broker_id
         self._config = config
         """With what the metadata has for this broker and for all."""
-        self._directory = directory
+        self.homes = homes
+        """Strays are to be set aside there before the first `apply`."""
         self._clock = clock
-        self._entropy = entropy
-        self._remove_later = remove_later
-        self._make_later = make_later
+        self._on_failed = on_failed
+        self._stop = stop
+        self.recompresses = False
+        """Whether any partition is of a topic that recompresses, or was."""
+        self.troubles = DiskTroubles()
+        """What disks refuse at the moment."""
         self.image = MetadataImage()
         """The newest metadata that this broker has folded; replaced, never changed."""
         self._by_name: dict[str, dict[int, Partition]] = {}
@@ -96,10 +107,11 @@ class ReplicaManager:
         """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._doomed: dict[TopicPartition, _Doomed] = {}
         """Deleted, with a folder that may still have its name."""
-        self.strays = Strays(directory, entropy, remove_later)
-        """To be set aside before the first `apply`."""
+        self._retry_at: dict[_Key, TimestampMs] = {}
+        """Offline for a reason that may pass: from then on whoever asks has it tried again."""
         self._turn: Timer | None = None
         self._is_starting = True
+        self._progress: OpeningProgress | None = None
 
     # Asked by handlers.
 
@@ -128,32 +140,39 @@ class ReplicaManager:
 
     def _find_late(self, topic: TopicImage, index: int) -> Partition:
         """One that is behind has its turn now."""
-        if (topic.id, index) in self._behind:
-            self._catch_up(topic, index)
+        key = (topic.id, index)
+        if key in self._retry_at:
+            self._retry(topic, index)
+        if key in self._behind:
+            self._catch_up(topic, index, makes_folder=key in self._retry_at)
             partition = self._by_id[topic.id].get(index)
             if partition is not None:
                 return partition
         if not 0 <= index < len(topic.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._broker_id in topic.partitions[index].replicas:
+        image = topic.partitions[index]
+        if self._broker_id in image.replicas and (
+            image.leader == self._broker_id
+            or key in self._offline
+            or self.homes.directories.is_lost(TopicPartition(topic.name, index))
+        ):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "its log cannot be used")
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def high_watermarks(self) -> dict[TopicPartition, Offset]:
         """To be remembered over a stop."""
         return {
-            TopicPartition(partition.topic, partition.index): (
-                partition.last_high_watermark
-                if partition.leader is None
-                else partition.leader.high_watermark
-            )
+            TopicPartition(partition.topic, partition.index): partition.high_watermark
             for partition in (*self._open_ones(), *self._offline.values())
         }
 
-    @property
-    def directory(self) -> LogDirectory:
-        """The folder that all of them are in."""
-        return self._directory
+    def _retry(self, topic: TopicImage, index: int) -> None:
+        """Have one that is offline tried again, if it is time."""
+        key = (topic.id, index)
+        now = self._clock.now_ms()
+        if now >= self._retry_at[key]:
+            self._retry_at[key] = TimestampMs(now + RETRY_MS)
+            self._behind[key] = self._offline.pop(key, None)
 
     def catch_up_each(self) -> Iterator[None]:
         """Give those that are behind their turn now, one at each step, which takes some tenths of a
@@ -166,6 +185,10 @@ class ReplicaManager:
     def partitions(self) -> Iterable[Partition]:
         """All replicas that are open here."""
         return list(self._open_ones())
+
+    def held(self, directory: LogDirectory) -> list[Partition]:
+        """Those in that folder that are open and in use at the moment."""
+        return [each for each in self._open_ones() if each.directory is directory]
 
     def _open_ones(self) -> Iterator[Partition]:
         for held in self._by_id.values():
@@ -213,12 +236,12 @@ class ReplicaManager:
         """All that was there before can wait, but for what takes long to check after a crash: that
         would hold up those who ask for anything later."""
         self._is_starting = False
-        directory = self._directory
-        if not directory.claimed.was_clean:
-            for topic_id, index in list(self._behind):
-                topic = self.image.topics_by_id[topic_id]
-                if directory.size_bytes(TopicPartition(topic.name, index)) > LARGE_BYTES:
-                    self._catch_up(topic, index)
+        progress = self._progress = OpeningProgress(self._clock, len(self._behind))
+        for topic_id, index in list(self._behind):
+            topic = self.image.topics_by_id[topic_id]
+            if self.homes.takes_long(topic.name, index, LARGE_BYTES):
+                self._catch_up(topic, index)
+                progress.left(len(self._behind))
         self._turn = self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _go_on(self, *, makes_folders: bool = False) -> None:
@@ -233,12 +256,16 @@ class ReplicaManager:
             else:
                 break
         is_over = not (self._doomed or self._behind)
+        if self._progress is not None:
+            self._progress.left(len(self._behind))
+            self._progress = None if is_over else self._progress
         self._turn = None if is_over else self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _delete(self, topic: TopicImage) -> None:
         self._by_name.pop(topic.name, None)  # Before any wait ends: whoever looks finds nothing.
         held = self._by_id.pop(topic.id, {})
         for index in range(len(topic.partitions)):
+            self._retry_at.pop((topic.id, index), None)
             behind = self._behind.pop((topic.id, index), None)
             partition = held.get(index) or behind or self._offline.pop((topic.id, index), None)
             # One of that name that is still doomed has kept this one from having a folder.
@@ -249,16 +276,10 @@ class ReplicaManager:
     def _drop(self, key: TopicPartition) -> None:
         """Let go of a deleted partition's log, and have its folder removed."""
         doomed = self._doomed.pop(key)
-        directory = self._directory
         try:
-            if doomed.partition is None and directory.read_topic_id(key) != doomed.topic_id:
-                return
-            folder = directory.delete_partition(key, self._entropy.uuid())
+            self.homes.drop(key, doomed.topic_id, doomed.partition)
         except OSError as error:
             _log.error("%s is deleted, and its folder stays: %s", key, error)
-        else:
-            if folder is not None:
-                self._remove_later(folder)
 
     def _fall_behind(self, change: PartitionChange) -> None:
         if self._broker_id not in change.after.replicas:
@@ -266,6 +287,7 @@ class ReplicaManager:
         topic, key = change.topic, (change.topic.id, change.index)
         held = self._by_id.setdefault(topic.id, {})
         self._by_name[topic.name] = held
+        self._retry_at.pop(key, None)
         if key not in self._behind:
             partition = held.pop(change.index, None)
             self._behind[key] = partition or self._offline.pop(key, None)
@@ -275,24 +297,37 @@ class ReplicaManager:
         is made now, or later."""
         held, key = self._by_id[topic.id], (topic.id, index)
         partition = self._behind.pop(key)
+        name = TopicPartition(topic.name, index)
+        if name in self._doomed:
+            self._drop(name)
+        if partition is None and self.homes.is_lost(topic, index):
+            return  # Told when the folder failed.
         try:
             if partition is None:
                 partition = self._open(topic, index)
             else:
                 self._configure_one(partition)
+            self.recompresses |= partition.log.validator.target is not None
             held[index] = partition  # First: whoever is woken by what follows looks here.
             self._follow(partition, topic.partitions[index])
             if makes_folder:
                 partition.log.folder.make()
         except _UNUSABLE as error:
-            _log.error("%s-%d is offline: %s", topic.name, index, error)
+            if key not in self._retry_at:
+                _log.error("%s-%d is offline: %s", topic.name, index, error)
             if partition is not None:
                 del held[index]
                 self._offline[key] = partition
                 partition.resign()
+            if isinstance(error, OSError):
+                self._retry_at[key] = TimestampMs(self._clock.now_ms() + RETRY_MS)
+                directory = self.homes.directories.of(name)
+                if directory is not None:
+                    self._has_failed(directory, error)
             return
-        if not partition.log.folder.exists:
-            self._make_later(TopicPartition(topic.name, index), partition.log)
+        if self._retry_at.pop(key, None) is not None:
+            _log.warning("%s-%d is in use again", topic.name, index)
+        self.homes.make_folder_later(partition)
 
     def _follow(self, partition: Partition, image: PartitionImage) -> None:
         """Lead or cease to lead, as the metadata says."""
@@ -305,39 +340,78 @@ class ReplicaManager:
             return
         log = partition.log
         log.begin_epoch(image.leader_epoch)
-        key = TopicPartition(partition.topic, partition.index)
-        checkpointed = self._directory.checkpoints.high_watermarks.get(key, log.log_start_offset)
-        before = partition.last_high_watermark if leader is None else leader.high_watermark
+        checkpointed = self.homes.checkpointed_high_watermark(partition)
+        before, end = partition.high_watermark, partition.settled_end
         partition.become_leader(
             PartitionLeader(
                 self._broker_id,
                 leader_epoch=image.leader_epoch,
                 isr=frozenset(image.isr),
-                end_offset=log.end_offset,
-                high_watermark=min(max(checkpointed, before), log.end_offset),
+                end_offset=end,
+                high_watermark=min(max(checkpointed, before), end),
             )
         )
 
     def _open(self, topic: TopicImage, index: int) -> Partition:
         config = self._topic_config(topic.name)
-        key = TopicPartition(topic.name, index)
-        if key in self._doomed:
-            self._drop(key)
-        try:
-            log = self._open_log(key, topic.id, config)
-        except KafkaError as error:
-            if error.code is not ErrorCode.INCONSISTENT_TOPIC_ID:
-                raise
-            self.strays.set_aside(key)
-            log = self._open_log(key, topic.id, config)
-        for cut in log.cuts:
-            _log.warning("%s: %s", key, cut)
-        return Partition(topic.name, topic.id, index, log, config)
+        partition = self.homes.open(topic, index, config)
+        partition.on_refused = self.disk_refused
+        return partition
 
-    def _open_log(self, key: TopicPartition, topic_id: Uuid, config: TopicConfig) -> PartitionLog:
-        return self._directory.open_partition(
-            key, topic_id=topic_id, config=config, now=self._clock.now_ms()
+    # Told by whoever met an error.
+
+    def disk_refused(self, directory: LogDirectory, error: OSError) -> None:
+        """Say so, and find out whether the whole folder has failed."""
+        if not self._has_failed(directory, error):
+            self.troubles.refused(directory, error)
+
+    def _has_failed(self, directory: LogDirectory, error: OSError) -> bool:
+        """Whether the whole folder has, which is carried out."""
+        directories = self.homes.directories
+        if directory not in directories.live:
+            return True
+        if not directories.has_failed(directory, error):
+            return False
+        self.folder_failed(directory, error)
+        return True
+
+    def folder_failed(self, directory: LogDirectory, error: OSError) -> None:
+        """Whatever else it answers, it is not to be trusted any more."""
+        directories = self.homes.directories
+        if directory is directories.metadata:
+            self._stop(
+                LogFolderFailedError(
+                    f"the log folder {directory.location}, which has the metadata log, has failed: "
+                    f"{error}"
+                )
+            )
+        elif directory in directories.live:
+            self._fail(directory, error)
+
+    def _fail(self, directory: LogDirectory, error: OSError) -> None:
+        lost = self.homes.directories.fail(directory, error)
+        _log.error(
+            "the log folder %s has failed, and %d partitions are offline: %s",
+            directory.location,
+            len(lost),
+            str(error),  # Its traceback has the views of a request.
         )
+        for key in lost:
+            topic = self.image.topics.get(key.topic)
+            if topic is None:
+                continue
+            index = key.partition
+            self._retry_at.pop((topic.id, index), None)
+            partition = self._by_id.get(topic.id, {}).pop(index, None)
+            partition = partition or self._offline.pop((topic.id, index), None)
+            if (topic.id, index) in self._behind:
+                partition = self._behind.pop((topic.id, index)) or partition
+            if partition is not None:
+                partition.resign()
+        directory.abandon()
+        self._on_failed(directory)
+
+    # Settings.
 
     def _configure(self, topic: str) -> None:
         held = self._by_name.get(topic)
@@ -350,6 +424,7 @@ class ReplicaManager:
         if config != partition.config:
             partition.config = config
             partition.log.configure(config)
+            self.recompresses |= partition.log.validator.target is not None
 
     def _topic_config(self, topic: str) -> TopicConfig:
         return TopicConfig.of(self.image.topic_config(topic), self._config)

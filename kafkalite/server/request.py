@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.producer_ids import ProducerIds
+    from kafkalite.server.recompressions import Recompressions
     from kafkalite.server.replica_manager import ReplicaManager
 
 
@@ -47,6 +48,7 @@ class Services:
     groups: GroupCoordinators
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
+    recompressions: Recompressions
     api_versions: list[ApiVersion]
     """What ApiVersions lists, by key."""
 

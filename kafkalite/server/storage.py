@@ -1,23 +1,23 @@
-"""What one broker has on its disk: its log folder, and the metadata of a cluster of its own."""
+"""What one broker has on its disks: its log folders, and the metadata of a cluster of its own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import formatted_with
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.files import Files
+from kafkalite.log.directory_set import DirectorySet, Place
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.stores.metadata_log import MetadataLog
-from kafkalite.types import BrokerEpoch, Offset, TopicPartition, Uuid, format_uuid
+from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, Offset, TopicPartition, Uuid, format_uuid
 
 if TYPE_CHECKING:
     from kafkalite.log.clean_stop import Round
@@ -32,45 +32,57 @@ class Storage:
     def __init__(
         self,
         config: BrokerConfig,
-        files: Files,
+        places: Sequence[Place],
         clock: Clock,
         entropy: Entropy,
         *,
-        location: str,
         store: MetadataStore | None,
     ) -> None:
-        """Without `store` the broker is a cluster of its own, whose metadata log stands beside its
-        partitions. `LogDirectoryError` when the folder must not be used; `CorruptRecordError`,
+        """Without `store` the broker is a cluster of its own, whose metadata log stands in the
+        first folder. `LogDirectoryError` when a folder must not be used; `CorruptRecordError`,
         `ProtocolError` or `InvariantError` for a metadata log that must not."""
-        self.directory = LogDirectory.open(
-            files,
-            location=location,
+        self.directories = DirectorySet.open(
+            places,
             node_id=config.node_id,
             new_cluster_id=config.kafkalite_cluster_id or format_uuid(entropy.uuid()),
-            new_directory_id=entropy.uuid(),
+            new_directory_ids=[entropy.uuid() for _ in places],
             record_validation="full" if config.kafkalite_record_validation == "full" else "header",
             producer_expiration_ms=config.producer_id_expiration_ms,
         )
+        for directory in self.directories.live:
+            directory.jitter_seed = int.from_bytes(entropy.token_bytes(8), "big")
         self._owned_store: MemoryStore | None = None
         self.removed_topics: frozenset[Uuid] = frozenset()
         """Ids of topics that are known to have been deleted. Their folders may still be there."""
         if store is None:
             try:
-                store = self._owned_store = self._open_store(config, files, clock)
+                store = self._owned_store = self._open_store(config, places[0], clock)
             except BaseException:
                 self.abandon(is_untouched=True)
                 raise
         self.store = store
 
-    def _open_store(self, config: BrokerConfig, files: Files, clock: Clock) -> MemoryStore:
+    @property
+    def directory(self) -> LogDirectory:
+        """The folder with the metadata log."""
+        return self.directories.metadata
+
+    @property
+    def previous_broker_epoch(self) -> BrokerEpoch:
+        """The broker's at its last stop, if that was a clean one of all its folders; else -1."""
+        epochs = {directory.claimed.broker_epoch for directory in self.directories.live}
+        return epochs.pop() if len(epochs) == 1 else NO_BROKER_EPOCH
+
+    def _open_store(self, config: BrokerConfig, place: Place, clock: Clock) -> MemoryStore:
         directory = self.directory
         log = MetadataLog.open(
-            files,
+            place.files,
             node_id=config.node_id,
-            directory_id=directory.claimed.meta.directory_id,
+            directory_id=directory.id,
             now=clock.now_ms(),
             clean=directory.claimed.was_clean,
             formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
+            syncs=config.kafkalite_fsync,
         )
         self.removed_topics = log.removed_topics
         return MemoryStore(directory.claimed.meta.cluster_id, clock, log)
@@ -88,19 +100,27 @@ class Storage:
         high_watermarks: Mapping[TopicPartition, Offset],
     ) -> None:
         """Close every log, and put the clean stop on record: see `LogDirectory.close`."""
-        for parts in self.directory.close(
-            broker_epoch=broker_epoch, high_watermarks=high_watermarks
-        ):
-            shares = [parts[at::SYNCS_AT_ONCE] for at in range(min(SYNCS_AT_ONCE, len(parts)))]
-            await asyncio.gather(*(workers.run(_run_all, share) for share in shares))
+        refusal: OSError | None = None
+        for directory in self.directories.live:
+            try:
+                for parts in directory.close(
+                    broker_epoch=broker_epoch, high_watermarks=high_watermarks
+                ):
+                    shares = [parts[n::SYNCS_AT_ONCE] for n in range(SYNCS_AT_ONCE) if parts[n:]]
+                    await asyncio.gather(*(workers.run(_run_all, share) for share in shares))
+            except OSError as error:  # The other folders are to be closed all the same.
+                refusal = refusal or error
+        if refusal is not None:
+            raise refusal
 
     def abandon(self, *, is_untouched: bool = False) -> None:
         """Let go of it, as a crash would leave it; or, when nothing was done with it, as it was
         found."""
         with ExitStack() as end:
-            end.callback(self.directory.abandon)
-            if is_untouched:
-                end.callback(self.directory.claimed.undo)
+            for directory in self.directories.live:
+                end.callback(directory.abandon)
+                if is_untouched:
+                    end.callback(directory.claimed.undo)
             end.callback(self.close_store)
 
 

@@ -32,7 +32,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import InvariantError
+from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
 from kafkalite.log.files import Files
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -102,8 +102,11 @@ class MetadataLog:
         found: Replayed,
         node_id: BrokerId,
         directory_id: Uuid,
+        *,
+        syncs: bool,
     ) -> None:
         self._files = files
+        self._syncs = syncs
         self._folder = folder
         self._log = log
         self._node_id = node_id
@@ -127,22 +130,27 @@ class MetadataLog:
         clean: bool,
         formatted_with: Iterable[Change],
         folder: str = FOLDER,
+        syncs: bool = False,
     ) -> MetadataLog:
         """Open the log and read all of it, or make it, formatted with those records.
 
-        `clean` says that the last stop was a clean one. What a crash tore off the end, or left of a
-        transaction, is dropped. `CorruptRecordError` and `ProtocolError` for a log that cannot be
-        read or has lost what it held, `LostTopicsError` among them; `InvariantError` for one that
-        contradicts itself: nothing is served from either, and nothing is changed.
+        `syncs`: each append is to be on the disk when it returns. `clean` says that the last stop
+        was a clean one. What a crash tore off the end, or left of a transaction, is dropped.
+        `CorruptRecordError` and `ProtocolError` for a log that cannot be read or has lost what it
+        held, `LostTopicsError` among them; `InvariantError` for one that contradicts itself:
+        nothing is served from either, and nothing is changed.
         """
         end_offset = sound_end(files, folder, clean=clean)
         epoch = ControllerEpoch(read_epoch(files, f"{folder}/{QUORUM_STATE}"))
         found = replay(files, folder, end_offset=end_offset, epoch=epoch, controller_id=node_id)
         if not clean:
             refuse_lost_topics(files, found)
-        log = open_log(
-            files, folder, config=_CONFIG, topic_id=METADATA_TOPIC_ID, now=now, clean=clean
-        )
+        try:
+            log = open_log(
+                files, folder, config=_CONFIG, topic_id=METADATA_TOPIC_ID, now=now, clean=clean
+            )
+        except KafkaError as error:  # It has the id of another topic.
+            raise CorruptRecordError(str(error)) from error
         for cut in log.cuts:
             _log.warning("a crash tore the end of the metadata log: %s", cut)
         log.truncate_to(end_offset, now)
@@ -152,7 +160,7 @@ class MetadataLog:
         if not clean and end_offset > 0:
             # Recovery of partitions syncs what it cuts: their topics must not be lost after that.
             log.sync()
-        opened = cls(files, folder, log, found, node_id, directory_id)
+        opened = cls(files, folder, log, found, node_id, directory_id, syncs=syncs)
         if log.end_offset == 0 and not files.exists(f"{folder}/{FORMATTED}"):
             voters = voter_records(node_id, directory_id, now)
             files.replace(f"{folder}/{FORMATTED}", checkpoint(voters, formatted_with, now))
@@ -206,13 +214,24 @@ class MetadataLog:
     def append(self, changes: Iterable[Change], now: TimestampMs) -> Offset:
         """All of them as one batch; the end offset after it. `OSError` when the disk refuses: then
         nothing was written, but that of a block of producer ids it may have been: its ids are lost.
+        `InvariantError` when it refuses to sync what was written.
         """
         changes = tuple(changes)
         records = (Record(None, encode_change(change), timestamp=now) for change in changes)
         self._append(build_batch(records), now)
         if any(isinstance(change, ProducerIdsRecord) for change in changes):
             self._log.sync()
+        elif self._syncs:
+            self._sync_or_stop()
         return self._log.end_offset
+
+    def _sync_or_stop(self) -> None:
+        try:
+            self._log.sync()
+        except OSError as error:
+            raise InvariantError(
+                f"{self._folder} cannot be synced; what of it is on the disk is not known: {error}"
+            ) from error
 
     def close(self) -> None:
         """Sync, and let go of the files."""

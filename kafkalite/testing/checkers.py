@@ -60,6 +60,19 @@ def demand(holds: bool, message: str) -> None:
         raise ViolationError(message)
 
 
+class KeptThroughPowerLoss:
+    """Has a checker demand of a loss of power what it demands of the end of a process: for a broker
+    that answers for nothing but what is on the disk."""
+
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
+
+    def see(self, seen: Observation) -> None:
+        """See `Checker`."""
+        if not isinstance(seen, PowerLost):
+            self._checker.see(seen)
+
+
 class AcknowledgedRecordsSurvive:
     """What was acknowledged at an offset stands there ever after."""
 

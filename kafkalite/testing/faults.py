@@ -146,12 +146,12 @@ class ProcessFiles:
                 self._on_death()
                 self.look()
         if self.refusal_probability and self._entropy.random() < self.refusal_probability:
-            raise OSError(errno.EIO, "the disk refuses")
+            raise OSError(errno.ENOSPC, "the disk refuses")
 
     def look(self) -> None:
         """Before everything: the dead see nothing."""
         if self.is_dead:
-            raise OSError(errno.EIO, "the process is dead")
+            raise OSError(errno.ENOSPC, "the process is dead")
 
     def part_of(self, size: int) -> int:
         """How much of a write a death leaves."""

@@ -38,6 +38,14 @@ class Served:
         self.where = ready["where"]
         self.others = ready["others"]
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """SIGKILL; `ended` waits for it."""
+        self._process.kill()
+
     def end(self, signal_number: int) -> tuple[int, str]:
         self._process.send_signal(signal_number)
         return self.ended()

@@ -40,6 +40,7 @@ def test_wrong_use_of_the_module_ends_with_2() -> None:
         (["serve", "--port"], "--port"),
         (["serve", "--port", "1", "--port", "2"], "--port"),
         (["serve", "--ephemeral", "--data", "d"], "--data"),
+        (["serve", "--ephemeral", "--fsync"], "--fsync"),
         (["serve", "--data", ""], "the empty name is no folder"),
         (["serve", "--topic", "a:b"], "NAME:PARTITIONS"),
         (["serve", "--topic", "a:0"], "NAME:PARTITIONS"),

@@ -18,6 +18,7 @@ PLAIN = [
     ["--port", "0"],
     ["--port=19092"],
     ["--ephemeral", "--json"],
+    ["--fsync", "--data", "d"],
     ["--data", "d"],
     ["--data=~/d", "--partitions", "3"],
     ["--topic", "a:3", "--topic=b"],

@@ -20,7 +20,7 @@ import pytest
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.start_failures import explained
 from kafkalite.config.views import BrokerConfig
-from kafkalite.errors import ErrorCode, InvariantError
+from kafkalite.errors import CorruptRecordError, ErrorCode, InvariantError, ProtocolError
 from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
@@ -340,6 +340,15 @@ def test_what_the_system_refuses_is_told_as_what_it_is(number: int, told: str) -
     config = BrokerConfig.of({"log.dirs": "there"})
     with pytest.raises(CommandError, match=re.escape(told)), explained("there", config):
         raise OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize("fault", [CorruptRecordError, InvariantError, ProtocolError])
+def test_a_metadata_log_that_cannot_be_read_is_told_as_such(fault: type[Exception]) -> None:
+    with (
+        pytest.raises(CommandError, match=r"the metadata log in there is damaged \(why\)"),
+        explained("there", BrokerConfig()),
+    ):
+        raise fault("why")
 
 
 def properties(node: object = 1, directory: str = "aaaaaaaaaaaaaaaaaaaaaa") -> str:

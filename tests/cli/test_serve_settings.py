@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -66,6 +71,22 @@ def partitions(topic: str, number: int) -> Callable[[Client], Awaitable[None]]:
         assert len(response.topics[0].partitions) == number
 
     return check
+
+
+def test_fsync_is_a_setting(tmp_path: Path) -> None:
+    async def check(client: Client) -> None:
+        resource = DescribeConfigsResource(
+            resource_type=4, resource_name="1", configuration_keys=["kafkalite.fsync"]
+        )
+        request = DescribeConfigsRequest(resources=[resource])
+        response = await client.ask(request, 4, DescribeConfigsResponse)
+        (setting,) = response.results[0].configs
+        assert setting.value == "true"
+        answer = await client.ask(produce("a", {0: batch(b"x")}), PRODUCE, ProduceResponse)
+        assert produced(answer)[0].error_code == ErrorCode.NONE
+
+    with serving("--fsync", "--topic", "a", folder=tmp_path) as served:
+        talk(served.port, check)
 
 
 def test_files_the_environment_and_options_each_are_stronger_than_the_one_before(

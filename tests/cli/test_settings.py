@@ -131,11 +131,8 @@ def test_the_data_folder_under_either_name(settings: list[str], folder: str) -> 
     assert gathered(*settings).values["log.dirs"] == folder
 
 
-def test_data_over_several_folders_is_refused() -> None:
-    assert refusal(KAFKA_LOG_DIRS="/a,/b") == (
-        "log.dirs=/a,/b (KAFKA_LOG_DIRS): allowed is one folder; data over several cannot be read "
-        "yet"
-    )
+def test_data_may_be_over_several_folders() -> None:
+    assert gathered(KAFKA_LOG_DIRS="/a, /b,/a").values["log.dirs"] == "/a,/b"
 
 
 def test_a_cluster_id_counts_beside_a_brokers_variable() -> None:

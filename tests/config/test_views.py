@@ -12,6 +12,7 @@ NOT_IN_TOPIC_VIEW = ("remote.", "local.", "errors.", "internal.")
 NOT_IN_BROKER_VIEW = {"broker.id", "log.dir"} | {
     synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }
+NOT_IN_BROKER_VIEW.remove("log.flush.scheduler.interval.ms")  # It says when to look, too.
 
 
 def a_value(name: str, type: ConfigType) -> str:
@@ -211,3 +212,9 @@ def test_tiered_storage_is_refused() -> None:
     with pytest.raises(KafkaError, match="Tiered Storage functionality is disabled"):
         validate_topic_config({"remote.storage.enable": "true"})
     validate_topic_config({"remote.storage.enable": "false"})
+
+
+def test_with_fsync_no_topic_waits_longer() -> None:
+    broker = BrokerConfig.of({"kafkalite.fsync": "true", "log.flush.interval.messages": "9"})
+    assert broker.topic_defaults.flush_messages == 1
+    assert TopicConfig.of({"flush.messages": "7"}, broker).flush_messages == 1

@@ -8,12 +8,14 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.log import opening
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import RecordValidation
 from kafkalite.protocol.records.batch import BatchHeader, iter_headers
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import (
     BrokerEpoch,
+    BrokerId,
     LeaderEpoch,
     Offset,
     ProducerEpoch,
@@ -47,6 +49,17 @@ def open_log(
         clean=clean,
         log_start_offset=Offset(log_start_offset),
         record_validation=record_validation,
+    )
+
+
+def log_directory(files: MemoryFiles | None = None) -> LogDirectory:
+    """A log folder in memory, without partitions."""
+    return LogDirectory.open(
+        MemoryFiles() if files is None else files,
+        location="memory",
+        node_id=BrokerId(1),
+        new_cluster_id="the-cluster",
+        new_directory_id=TOPIC_ID,
     )
 
 

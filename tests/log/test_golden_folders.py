@@ -6,13 +6,21 @@ import pytest
 
 from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.epochs import EpochStart
+from kafkalite.log.files import read_part
 from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.inspection import read_aborted_transactions
 from kafkalite.log.producer_snapshots import format_snapshot, parse_snapshot
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.recovery import replay_producers
 from kafkalite.log.scan import scan_batches
-from kafkalite.protocol.records.batch import BatchHeader, TimestampType, crc_is_valid
-from kafkalite.protocol.records.record import Record, read_records
+from kafkalite.log.verification import Verification
+from kafkalite.protocol.records.batch import (
+    BatchHeader,
+    TimestampType,
+    crc_is_valid,
+    read_header,
+)
+from kafkalite.protocol.records.record import Record, build_batch, read_records
 from kafkalite.types import LeaderEpoch, Offset, TimestampMs
 from tests.log.golden_folders import (
     LOG_START_OFFSETS,
@@ -206,3 +214,45 @@ def test_replaying_the_log_gives_the_last_snapshot(name: str) -> None:
     saved.restore(parse_snapshot(golden_bytes(name, snapshots[-1])), TimestampMs(0))
     by_id = sorted(snapshot_line(states), key=str)
     assert by_id == sorted(snapshot_line(saved), key=str)
+
+
+@every_folder
+def test_aborted_transactions_are_those_of_the_dump(name: str) -> None:
+    for dump in dumped(name, ".txnindex"):
+        entries = read_aborted_transactions(golden_bytes(name, dump.file))
+        assert [
+            {
+                "version": str(entry.version),
+                "producerId": str(entry.producer_id),
+                "firstOffset": str(entry.first_offset),
+                "lastOffset": str(entry.last_offset),
+                "lastStableOffset": str(entry.last_stable_offset),
+            }
+            for entry in entries
+        ] == dump.lines
+        assert bool(entries)
+
+
+@every_folder
+@clean_or_not
+def test_what_is_appended_stands_behind_and_the_folder_is_sound(name: str, clean: bool) -> None:
+    """`compat_tests/test_dump_log_command.py` has Kafka's own tool look at such folders."""
+    files = memory_copy(name)
+    log = open_golden(name, clean=clean, files=files)
+    end = log.end_offset
+    for value in (b"one", b"two"):
+        log.append_as_leader(
+            memoryview(build_batch([Record(b"key", value, (), NOW)])),
+            leader_epoch=LeaderEpoch(max(log.epochs.latest, 0) + 1),
+            now=NOW,
+        )
+    log.close()
+    assert list(Verification(files).partition(name)) == []
+    again = open_golden(name, clean=clean, files=files)
+    assert again.cuts == ()
+    assert again.end_offset == end + 2
+    found = again.read(end, max_bytes=1, max_offset=again.end_offset, first_batch_whole=True)
+    assert found.part is not None
+    data = read_part(found.part)
+    (record,) = read_records(data, 0, read_header(data))
+    assert record.value == b"one"

@@ -392,3 +392,21 @@ def test_segments_that_a_recovery_dropped_do_not_come_back() -> None:
     files.crash(lambda path, unsynced: unsynced)
     log = open_log(files, config=large)
     assert [segment.name for segment in log.segments] == [f"{FOLDER}/{segment_name(0)}"]
+
+
+@pytest.mark.parametrize("has_indexes", [True, False])
+def test_a_batch_that_stands_there_twice_after_a_clean_stop_is_cut(has_indexes: bool) -> None:
+    files = MemoryFiles()
+    log = open_log(files, config=TopicConfig())
+    append(log, 3)
+    sound = all_bytes(log)
+    log.close()
+    path = f"{FOLDER}/{segment_name(0)}"
+    files.replace(path, sound * 2)
+    if not has_indexes:
+        files.remove(f"{FOLDER}/{segment_name(0, '.timeindex')}")
+    log = open_log(files, clean=True, config=TopicConfig())
+    (cut,) = log.cuts
+    assert (cut.position, cut.size_bytes) == (len(sound), len(sound))
+    assert log.end_offset == 3
+    assert all_bytes(log) == sound

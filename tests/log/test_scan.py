@@ -50,3 +50,11 @@ def test_a_lookup_does_not_pass_by_what_is_no_batch(length: int) -> None:
     file = file_of(data, bytes(8) + length.to_bytes(4, "big", signed=True) + bytes(200))
     with pytest.raises(CorruptRecordError, match=f"a batch length of {length} at {len(data)}"):
         find_batch(file, 0, file.size, 5)
+
+
+def test_a_lookup_does_not_find_a_batch_that_is_cut_off() -> None:
+    data = batch()
+    file = file_of(data, data[:-1])
+    assert find_batch(file, 0, file.size, 0) is not None
+    with pytest.raises(CorruptRecordError, match=f"the batch at {len(data)} is cut off"):
+        find_batch(file, len(data), file.size, 0)

@@ -7,6 +7,7 @@ holding them: what is on the disk of it begins with the first segment.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, settings
@@ -16,8 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_sync import LogSync
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.retention import delete_old_segments
 from kafkalite.protocol.records.batch import stamp
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import (
@@ -89,12 +92,29 @@ class Model:
         return last[-1].base_sequence + len(last[-1].timestamps) if last else 0
 
 
+@dataclass
+class Syncing:
+    """A sync that is under way."""
+
+    sync: LogSync
+    has_run: bool = False
+    is_cut: bool = False
+    """The log was cut meanwhile."""
+
+
+def largest_timestamp(batches: list[Batch]) -> int:
+    """Without any the age counts from when the segment was made or opened, which is `NOW` here."""
+    latest = max((time for batch in batches for time in batch.timestamps), default=-1)
+    return latest if latest >= 0 else NOW
+
+
 class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.files = MemoryFiles(models_crashes=True)
         self.model = Model()
         self.epoch = LeaderEpoch(0)
+        self.syncing: Syncing | None = None
 
     @initialize()
     def open_new(self) -> None:
@@ -121,7 +141,7 @@ class LogMachine(RuleBasedStateMachine):
     def append(self, batch: bytearray, times: list[TimestampMs], **producer: int) -> None:
         base = Offset(self.model.end_offset)
         appended = self.log.append_as_leader(memoryview(batch), leader_epoch=self.epoch, now=NOW)
-        assert appended == (base, base + len(times) - 1, -1, False)
+        assert appended[:3] == (base, base + len(times) - 1, -1)
         expected = bytearray(batch)
         stamp(expected, 0, base_offset=base, leader_epoch=self.epoch)
         self.model.batches.append(
@@ -173,11 +193,37 @@ class LogMachine(RuleBasedStateMachine):
     def roll(self) -> None:
         self.log.roll(NOW)
 
+    @precondition(lambda self: self.syncing is None)
     @rule()
     def sync(self) -> None:
         self.log.sync()
         assert self.log.recovery_point == self.model.end_offset
         self.model.recovery_point = self.model.end_offset
+
+    @precondition(lambda self: self.syncing is None)
+    @rule()
+    def begin_sync(self) -> None:
+        """A worker's, while the log goes on."""
+        self.syncing = Syncing(self.log.begin_sync())
+
+    @precondition(lambda self: self.syncing is not None)
+    @rule()
+    def run_sync(self) -> None:
+        assert self.syncing is not None
+        self.syncing.sync.run()
+        self.syncing.has_run = True
+
+    @precondition(lambda self: self.syncing is not None)
+    @rule()
+    def end_sync(self) -> None:
+        assert self.syncing is not None
+        sync, has_run, is_cut = self.syncing.sync, self.syncing.has_run, self.syncing.is_cut
+        self.log.end_sync(sync, is_durable=has_run)
+        if has_run and not is_cut:
+            assert self.log.recovery_point == sync.end_offset
+            self.model.recovery_point = sync.end_offset
+        assert self.log.recovery_point >= self.model.recovery_point
+        self.syncing = None
 
     @rule(offset=offsets)
     def delete_records(self, offset: Offset) -> None:
@@ -185,9 +231,61 @@ class LogMachine(RuleBasedStateMachine):
         self.log.delete_records(offset)
         self.model.start = max(self.model.start, offset)
         self.model.highest_start = max(self.model.highest_start, self.model.start)
-        first, *others = (segment.base_offset for segment in self.log.segments)
-        assert first <= self.model.start
-        assert offset < self.model.start or all(base > offset for base in others)
+
+    @rule(
+        retention_bytes=st.integers(min_value=-1, max_value=3000),
+        retention_ms=st.integers(min_value=-1, max_value=450),
+        high_watermark=offsets,
+    )
+    def retain(self, retention_bytes: int, retention_ms: int, high_watermark: Offset) -> None:
+        """Of the records that are in the log the oldest ones go, by segments."""
+        now = TimestampMs(400)
+        high_watermark = Offset(min(high_watermark, self.model.end_offset))
+        segments = self.segments()
+        self.log.configure(
+            CONFIG._replace(retention_bytes=retention_bytes, retention_ms=retention_ms)
+        )
+        delete_old_segments(self.log, high_watermark=high_watermark, now=now)
+        self.log.configure(CONFIG)
+
+        def drop(is_due: Callable[[list[Batch], int | None], bool]) -> None:
+            while segments:
+                batches = segments[0][1]
+                following = segments[1][0] if len(segments) > 1 else None
+                end = self.model.end_offset if following is None else following
+                if end > high_watermark or (following is None and not batches):
+                    return
+                if not is_due(batches, following):
+                    return
+                del segments[0]
+
+        drop(lambda batches, following: following is not None and following <= self.model.start)
+        size = sum(len(batch.data) for _, batches in segments for batch in batches)
+
+        def is_beyond_size(batches: list[Batch], following: int | None) -> bool:
+            nonlocal size
+            after = size - sum(len(batch.data) for batch in batches)
+            if retention_bytes < 0 or after < retention_bytes:
+                return False
+            size = after
+            return True
+
+        drop(is_beyond_size)
+        if retention_ms >= 0:
+            drop(lambda batches, following: now - largest_timestamp(batches) > retention_ms)
+        first = segments[0][0] if segments else self.model.end_offset
+        assert self.log.first_segment_offset == first
+        self.model.start = max(self.model.start, first)
+        self.model.highest_start = max(self.model.highest_start, self.model.start)
+
+    def segments(self) -> list[tuple[int, list[Batch]]]:
+        """Where each begins, and what the model has in it."""
+        bases = [segment.base_offset for segment in self.log.segments]
+        ends = [*bases[1:], self.model.end_offset + 1]
+        return [
+            (base, [each for each in self.model.batches if base <= each.base_offset < end])
+            for base, end in zip(bases, ends, strict=True)
+        ]
 
     @rule()
     def write_start_checkpoint(self) -> None:
@@ -196,6 +294,8 @@ class LogMachine(RuleBasedStateMachine):
     @rule(offset=offsets)
     def truncate(self, offset: Offset) -> None:
         offset = Offset(max(offset, self.model.start))  # Nobody asks for less.
+        if self.syncing is not None and offset < self.model.end_offset:
+            self.syncing.is_cut = True
         self.log.truncate_to(offset, NOW)
         self.model.truncate(offset)
 
@@ -276,6 +376,7 @@ class LogMachine(RuleBasedStateMachine):
     def make_folder(self) -> None:
         self.log.folder.make()
 
+    @precondition(lambda self: self.syncing is None)
     @rule()
     def close_and_open(self) -> None:
         self.log.close()
@@ -293,6 +394,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def reopened(self, *, clean: bool) -> None:
         """Offsets that were truncated inside a batch are given out anew, as in Kafka."""
+        self.syncing = None
         before = self.model.end_offset
         self.log = self.open(clean=clean)
         last = self.model.batches[-1].end_offset if self.model.batches else 0
@@ -305,6 +407,7 @@ class LogMachine(RuleBasedStateMachine):
     def crash_and_open(self, seed: int) -> None:
         self.files.crash(lambda path, unsynced: (seed ^ len(path) * 7919) % (unsynced + 1))
         self.files.make_folder("")
+        self.syncing = None
         self.log = self.open(clean=False)
         kept = [batch for batch in self.model.batches if batch.end_offset <= self.log.end_offset]
         self.follow_start()

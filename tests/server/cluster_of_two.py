@@ -101,7 +101,7 @@ class Other:
                 leader=replicas[0],
                 leader_epoch=0,
                 partition_epoch=0,
-                directories=[self._entropy.uuid() for _ in replicas],
+                directories=[self.store.image.brokers[BrokerId(id)].log_dirs[0] for id in replicas],
             )
         )
 

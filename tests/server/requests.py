@@ -48,11 +48,12 @@ def batch(
     sequence: int = -1,
     compression: Compression = Compression.NONE,
     is_transactional: bool = False,
+    key: bytes | None = None,
 ) -> bytearray:
     """One batch of records with these values."""
     return build_batch(
         [
-            Record(offset=Offset(n), timestamp=TimestampMs(timestamp + n), key=None, value=value)
+            Record(offset=Offset(n), timestamp=TimestampMs(timestamp + n), key=key, value=value)
             for n, value in enumerate(contents)
         ],
         producer_id=ProducerId(producer_id),

@@ -14,12 +14,13 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.network import Address, Network
-from kafkalite.ports.workers import InlineWorkers
+from kafkalite.ports.workers import InlineWorkers, Workers
 from kafkalite.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -148,18 +149,21 @@ def make(
     simulation: Simulation,
     files: Files,
     *,
+    more_places: Sequence[Place] = (),
     settings: Mapping[str, str] | None = None,
     store: MetadataStore | None = None,
     interceptor: Interceptor | None = None,
+    workers: Workers | None = None,
 ) -> Broker:
     """A broker that is not started. `settings` are Kafka's keys."""
     node = simulation.network.node("broker")
-    ports = Ports(simulation.clock, simulation.entropy, node, files, InlineWorkers())
+    ports = Ports(simulation.clock, simulation.entropy, node, files, workers or InlineWorkers())
     config = BrokerConfig.of({"listeners": f"PLAINTEXT://localhost:{PORT}", **(settings or {})})
     return Broker(
         config,
         ports,
         location="memory",
+        more_places=more_places,
         store=store,
         interceptor=interceptor,
         checks_views=True,

@@ -42,6 +42,7 @@ from kafkalite.types import (
     ProducerId,
     Uuid,
 )
+from tests.log.log_fixtures import log_directory
 from tests.server.hand_clock import HandClock
 
 ME, OTHER = BrokerId(1), BrokerId(2)
@@ -62,7 +63,7 @@ class World:
             now=self.clock.now_ms(),
             clean=True,
         )
-        self.partition = Partition("__consumer_offsets", TOPIC_ID, 0, log, config)
+        self.partition = Partition("__consumer_offsets", TOPIC_ID, 0, log, config, log_directory())
         self.leader = PartitionLeader(
             ME,
             leader_epoch=LeaderEpoch(0),

@@ -17,6 +17,7 @@ from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation
 from tests.log.trees import tree
+from tests.server.group_requests import commit, committed, find
 from tests.server.requests import batch, list_offsets, produce, produced
 from tests.server.running import PRODUCE, Running, crashed, make, served, simulated, start
 
@@ -94,3 +95,25 @@ async def test_a_loss_of_power_that_takes_a_topic_and_leaves_its_partition_is_to
     files.rename("lost-0", "away")
     async with start(simulation, files) as running:
         assert list(running.broker.image.topics) == ["kept"]
+
+
+@simulated
+async def test_a_commit_whose_bytes_have_changed_is_not_believed(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files, settings={"offsets.topic.num.partitions": "1"}) as running:
+        await running.create("t")
+        await find(running)
+        assert await commit(running, "t", 7) == ErrorCode.NONE
+        assert await committed(running, "t") == 7
+    name = "__consumer_offsets-0/00000000000000000000.log"
+    file = files.open(name)
+    data = file.read(0, file.size)
+    at = data.index((7).to_bytes(8, "big"), data.index(b"group"))
+    file.write_at(at, (9).to_bytes(8, "big"))
+    async with start(simulation, files) as running:
+        assert await committed(running, "t") == -100 - ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    (told,) = {each.getMessage() for each in caplog.records if each.levelname == "ERROR"}
+    assert told == "__consumer_offsets-0 cannot be read: the batch at offset 0 has a wrong CRC"
+    assert not any(each.exc_info for each in caplog.records)

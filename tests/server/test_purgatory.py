@@ -17,6 +17,7 @@ from kafkalite.server.partition import ACKS_ALL, Partition
 from kafkalite.server.purgatory import CommitWait, FetchWait, MakeAnswer, Parked
 from kafkalite.testing.clock import START_MS
 from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
+from tests.log.log_fixtures import log_directory
 from tests.server.hand_clock import HandClock
 from tests.server.requests import batch
 
@@ -53,7 +54,7 @@ def partition_with(*isr: BrokerId, index: int = 0) -> Partition:
         now=TimestampMs(0),
         clean=True,
     )
-    partition = Partition("t", topic_id, index, log, TopicConfig())
+    partition = Partition("t", topic_id, index, log, TopicConfig(), log_directory())
     leader = PartitionLeader(
         ME,
         leader_epoch=LeaderEpoch(0),

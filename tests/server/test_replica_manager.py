@@ -12,6 +12,7 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.replica_manager import RETRY_MS
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition
 from tests.server.cluster_of_two import two_brokers
@@ -82,6 +83,23 @@ async def test_a_new_partition_that_the_disk_refuses(
         await running.delete("t")
         await running.create("t")
         assert await codes(running, "t", 0) == WELL
+
+
+@simulated
+async def test_an_offline_partition_is_tried_again_when_somebody_asks_for_it(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = RefusingFiles()
+    async with start(simulation, files) as running:
+        files.refused = "t-0"
+        await running.create("t", 2)
+        for _ in range(3):
+            assert await codes(running, "t", 0) == OFFLINE
+            await running.wait_ms(RETRY_MS)
+        files.refused = None
+        assert await codes(running, "t", 0) == WELL
+        assert offline(caplog) == ["t-0 is offline: [Errno 28] No space left on device"]
+        assert caplog.messages[-1] == "t-0 is in use again"
 
 
 @simulated

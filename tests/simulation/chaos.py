@@ -20,7 +20,16 @@ HURRICANE = Climate(max_delay_ms=300, drop_probability=0.15, refuse_probability=
 class Chaos:
     """Breaks things for a while, and leaves all in good order."""
 
-    def __init__(self, world: World, machine: Machine, inspector: Inspector) -> None:
+    def __init__(
+        self,
+        world: World,
+        machine: Machine,
+        inspector: Inspector,
+        *,
+        spared: frozenset[str] = frozenset(),
+    ) -> None:
+        """`spared`: what does not happen, by the names of the methods."""
+        self._spared = spared
         self._world = world
         self._machine = machine
         self._inspector = inspector
@@ -30,22 +39,23 @@ class Chaos:
         until_ms = self._world.clock.now_ms() + duration_ms
         while self._world.clock.now_ms() < until_ms:
             await self._world.sleep(self._dice.between(100, 3_000))
-            happen: Callable[[], Awaitable[None]] = self._dice.one_of(
-                [
-                    self._kill,
-                    self._kill_amid_a_change,
-                    self._kill_unheard,
-                    self._lose_power,
-                    self._restart,
-                    self._refuse_changes,
-                    self._set_the_clock,
-                    self._cut_off,
-                    self._storm,
-                    self._make_a_topic,
-                    self._make_a_topic,
-                    self._delete_a_topic,
-                    self._delete_records,
-                ]
+            happenings: list[Callable[[], Awaitable[None]]] = [
+                self._kill,
+                self._kill_amid_a_change,
+                self._kill_unheard,
+                self._lose_power,
+                self._restart,
+                self._refuse_changes,
+                self._set_the_clock,
+                self._cut_off,
+                self._storm,
+                self._make_a_topic,
+                self._make_a_topic,
+                self._delete_a_topic,
+                self._delete_records,
+            ]
+            happen = self._dice.one_of(
+                [each for each in happenings if each.__name__ not in self._spared]
             )
             self._world.say(happen.__name__)
             await happen()

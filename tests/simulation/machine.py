@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.broker import Broker, Ports
@@ -20,6 +21,12 @@ SETTINGS = {
     "listeners": f"PLAINTEXT://localhost:{BROKER.port}",
     "offsets.topic.num.partitions": "3",
     "log.index.interval.bytes": "100",
+    # Housekeeping meets every fault, too.
+    "log.initial.task.delay.ms": "300",
+    "log.retention.check.interval.ms": "700",
+    "log.flush.offset.checkpoint.interval.ms": "900",
+    "log.flush.start.offset.checkpoint.interval.ms": "1100",
+    "log.segment.delete.delay.ms": "1500",
 }
 
 
@@ -80,6 +87,8 @@ class _Process:
         await self._stopping
         await self.broker.__aexit__(None, None, None)
         failure = self.broker.failure
+        if isinstance(failure, LogFolderFailedError):
+            return False
         if failure is not None:
             raise failure
         return True
@@ -93,7 +102,7 @@ class _Process:
         else:
             error = host.exception()
         if error is None or isinstance(error, OSError):
-            self._settle(has_started=False, is_clean=error is None)
+            self._settle(has_started=False, is_clean=error is None and host.result())
         else:
             for future in (self.started, self.ended):
                 if not future.done():

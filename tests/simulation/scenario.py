@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.simulation import Simulation, Trace, run
 from kafkalite.types import TopicPartition
@@ -57,7 +58,7 @@ class _Surprises(logging.Handler):
 
 def _is_of_the_disk(error: BaseException | None) -> bool:
     while error is not None:
-        if isinstance(error, OSError):
+        if isinstance(error, OSError | LogFolderFailedError):
             return True
         error = error.__cause__ or error.__context__
     return False

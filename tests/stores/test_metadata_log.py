@@ -10,6 +10,7 @@ import pytest
 
 from kafkalite.controller.features import FINALIZED
 from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.files_os import OsFiles
@@ -482,3 +483,11 @@ def test_a_block_of_producer_ids_is_on_the_disk_before_its_first_id_is_given() -
     image = open_log(files).image
     assert (image.next_producer_id, list(image.topics)) == (1000, ["before", "with"])
     assert image.end_offset == end_offset
+
+
+def test_a_folder_that_has_the_id_of_another_topic_is_refused() -> None:
+    files = MemoryFiles()
+    open_log(files).close()
+    files.replace(f"{FOLDER}/partition.metadata", format_partition_metadata(uuid(5)))
+    with pytest.raises(CorruptRecordError, match="belongs to another topic"):
+        open_log(files)

@@ -51,6 +51,8 @@ TIMESTAMP_TYPE_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
+ASSIGNED_BITS = 0x7F
+"""Codec, timestamp type, and the others above: what of the attributes means anything."""
 COMPRESSION_BITS = 0x07
 
 _HEADER = Struct(">qiibIhiqqqhii")
@@ -220,11 +222,12 @@ def stamp(
 def stamp_append_time(buffer: WritableBuffer, position: int, now: TimestampMs) -> None:
     """Give all records of the (whole, checked) batch the time `now`: `LogAppendTime`.
 
-    Sets timestamp type, max timestamp and a new CRC. The records keep their deltas, which readers
-    of such a batch ignore.
+    Sets timestamp type, max timestamp and a new CRC, and clears attributes that are not assigned.
+    The records keep their deltas, which readers of such a batch ignore.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(buffer, position + _ATTRIBUTES_POSITION)
-    _ATTRIBUTES.pack_into(buffer, position + _ATTRIBUTES_POSITION, attributes | TIMESTAMP_TYPE_BIT)
+    stamped = attributes & ASSIGNED_BITS | TIMESTAMP_TYPE_BIT
+    _ATTRIBUTES.pack_into(buffer, position + _ATTRIBUTES_POSITION, stamped)
     stamp_max_timestamp(buffer, position, now)
 
 

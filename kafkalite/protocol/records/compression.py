@@ -6,7 +6,8 @@
             at most 32 KiB, each after its int32 length
     lz4     frame of independent 64 KiB blocks, no       any frame but one of linked blocks,
             content size, no checksums                   which Java refuses
-    zstd    one frame without its content size           several frames
+    zstd    one frame without its content size, an       several frames
+            empty block at its end
 
 Compressed bytes come from strangers, so `decompress` stops at a limit: what it allocates is bounded
 by the limit, or by the input, and one block. The libraries are imported at first use, as they would
@@ -50,6 +51,9 @@ _GZIP_LEVEL = -1
 _GZIP_WINDOW = 31
 """zlib's number for: 32 KiB window, gzip header and trailer."""
 _GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_SYSTEM_POSITION = 9
+_GZIP_UNKNOWN_SYSTEM = 0xFF
+"""What Java names as the operating system."""
 _BLOCK_SIZE = 256 * 1024
 _INPUT_SIZE = 16 * 1024
 
@@ -145,11 +149,14 @@ def _pieces(codec: Compression, data: Buffer, limit_bytes: int) -> Iterator[Buff
             assert_never(codec)
 
 
-def _compress_gzip(data: Buffer, level: int) -> bytes:
+def _compress_gzip(data: Buffer, level: int) -> bytearray:
     import zlib
 
     stream = zlib.compressobj(level, zlib.DEFLATED, _GZIP_WINDOW)
-    return stream.compress(data) + stream.flush()
+    out = bytearray(stream.compress(data))
+    out += stream.flush()
+    out[_GZIP_SYSTEM_POSITION] = _GZIP_UNKNOWN_SYSTEM
+    return out
 
 
 def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytearray:
@@ -312,7 +319,10 @@ def _lz4_pieces(data: Buffer, limit_bytes: int) -> Iterator[bytes]:
 def _compress_zstd(data: Buffer, level: int) -> bytes:
     import zstandard
 
-    return zstandard.ZstdCompressor(level=level, write_content_size=False).compress(data)
+    stream = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
+    # Java flushes before it ends the frame, which makes the last block an empty one.
+    block = stream.compress(data) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    return block + stream.flush()
 
 
 def _decompress_zstd(data: Buffer, limit_bytes: int) -> bytearray:

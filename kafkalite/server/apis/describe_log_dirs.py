@@ -2,10 +2,11 @@
 
 Versions: 1 to 5.
 - 2 flexible. 3 an error for the whole answer. 4 the size of the disk (KIP-827). 5 whether the
-  folder is cordoned, which none is here (KIP-1066).
+  folder is cordoned: takes no new partitions (KIP-1066).
 
 Sizes are those of the `.log` files. A replica lags behind when its high watermark is above its end,
-which is never so for what a broker leads. Replicas that are not here are passed over.
+which is never so for what a broker leads. Replicas that are not here are passed over. A folder that
+has failed is answered with KAFKA_STORAGE_ERROR.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from kafkalite.errors import ErrorCode, code_for
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.directory_set import DirectorySet
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -44,24 +47,13 @@ _COST_TO_OPEN, _COST = 500, 5
 def handle(
     ctx: RequestContext, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse | Parked:
-    """The one folder that this broker has. Many partitions are looked at in several turns of the
+    """All folders that this broker has. Many partitions are looked at in several turns of the
     loop."""
-    directory = ctx.services.replicas.directory
-    try:
-        space = directory.space()
-    except OSError as error:
-        failed = DescribeLogDirsResult(error_code=code_for(error), log_dir=directory.location)
-        return DescribeLogDirsResponse(results=[failed])
-    result = DescribeLogDirsResult(
-        log_dir=directory.location,
-        topics=[],
-        total_bytes=space.total_bytes,
-        usable_bytes=space.usable_bytes,
-    )
+    results: list[DescribeLogDirsResult] = []
     return answer_in_turns(
         ctx.services.clock,
-        _describe_each(ctx.services.replicas, request, result.topics),
-        lambda: DescribeLogDirsResponse(results=[result]),
+        _describe_each(ctx.services.replicas, request, results),
+        lambda: DescribeLogDirsResponse(results=results),
         within_ms=ctx.services.config.request_timeout_ms,
         too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
     )
@@ -75,16 +67,24 @@ def refuse(
 
 
 def _describe_each(
-    replicas: ReplicaManager, request: DescribeLogDirsRequest, topics: list[DescribeLogDirsTopic]
+    replicas: ReplicaManager, request: DescribeLogDirsRequest, results: list[DescribeLogDirsResult]
 ) -> Iterator[int]:
     """One partition after the other: what it cost, for `Turns`."""
-    for _ in replicas.catch_up_each():
+    for _ in replicas.catch_up_each():  # First: that may find out that a folder has failed.
         yield _COST_TO_OPEN
     held = replicas.partitions()
     if request.topics is not None:
         asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
         held = (each for each in held if (each.topic, each.index) in asked)
+    directories = replicas.homes.directories
+    by_location = {
+        directory.location: _result(directories, directory) for directory in directories.live
+    }
     for each in sorted(held, key=lambda partition: (partition.topic, partition.index)):
+        result = by_location.get(each.directory.location)
+        if result is None or result.error_code:
+            continue
+        topics = result.topics
         if not topics or topics[-1].name != each.topic:
             topics.append(DescribeLogDirsTopic(name=each.topic, partitions=[]))
         topics[-1].partitions.append(
@@ -93,3 +93,24 @@ def _describe_each(
             )
         )
         yield _COST
+    results += by_location.values()
+    results += [
+        DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=failed.location)
+        for failed in directories.failed
+    ]
+
+
+def _result(directories: DirectorySet, directory: LogDirectory) -> DescribeLogDirsResult:
+    """Of a folder that lives, with no topics yet."""
+    location = directory.location
+    try:
+        space = directory.space()
+    except OSError as error:
+        return DescribeLogDirsResult(error_code=code_for(error), log_dir=location)
+    return DescribeLogDirsResult(
+        log_dir=location,
+        topics=[],
+        total_bytes=space.total_bytes,
+        usable_bytes=space.usable_bytes,
+        is_cordoned=directories.is_cordoned(location),
+    )

@@ -7,8 +7,9 @@ Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not
 - 13 topics by id instead of name (KIP-516).
 
 acks=0 is never answered, not even when refused: then the connection closes, as Kafka has it.
+Large batches that are recompressed wait for a worker that does it: see `recompressions.py`.
 acks=all waits for the high watermark, at most `timeout_ms`. Records are decoded where the topic is
-compacted or `kafkalite.record.validation` is `full`, and nowhere else: see `log/validation.py`.
+compacted or recompresses, or `kafkalite.record.validation` is `full`: see `log/validation.py`.
 
 Kafka differs: to null records it gives no answer at all, and the client waits until its own
 timeout. Here they are refused with INVALID_RECORD.
@@ -64,6 +65,17 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     _check_attributes(ctx, request)
+    recompressions = ctx.services.recompressions
+    if recompressions.connections or ctx.services.replicas.recompresses:
+        parked = recompressions.park(ctx, request, append)
+        if parked is not None:
+            return parked
+    return append(ctx, request)
+
+
+def append(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
+    """As `handle`, of a request that is in order, here and now."""
+    acks = request.acks
     appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms())
     response = ProduceResponse(
         responses=[

@@ -1,0 +1,274 @@
+"""The real Kafka and kafkalite compact the same log: what they leave is the same, byte for byte.
+
+Kafka's folder is copied before it is told to compact the topic, and the copy is compacted here.
+Batches of all codecs, records without keys, tombstones, idempotent producers and transactions are
+in it. The last segment is left alone by both.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import NamedTuple, TypeVar
+
+import pytest
+from confluent_kafka import Producer
+
+from compat_tests.confluent.adapter import ConfluentClient
+from compat_tests.confluent.admin import ConfluentAdmin
+from compat_tests.test_dump_log import COMPLAINTS, KAFKA, dump_log
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_offsets
+from kafkalite.log.compaction import LogCleaning
+from kafkalite.log.compaction_plan import find_cleanable
+from kafkalite.log.compaction_records import OffsetMap
+from kafkalite.log.files_os import OsFiles
+from kafkalite.log.opening import open_log
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.scan import scan_batches
+from kafkalite.ports.clock import RealClock
+from kafkalite.ports.entropy import SeededEntropy
+from kafkalite.types import ZERO_UUID, Offset, TimestampMs, TopicPartition
+
+T = TypeVar("T")
+
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+CONFIG = TopicConfig(
+    cleanup_policy=("compact",),
+    segment_bytes=4000,
+    index_interval_bytes=512,
+    delete_retention_ms=1,
+)
+SETTINGS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "internal.segment.bytes": "4000",
+    "index.interval.bytes": "512",
+    "delete.retention.ms": "1",
+    "min.cleanable.dirty.ratio": "0.0001",
+    "file.delete.delay.ms": "0",
+}
+FIRST_MS = 1_700_000_000_000
+NEVER_MS = 2**62
+KEYS = [None, *(f"k{number}" for number in range(12)), "a key that is longer than a digest"]
+VALUES = [None, "", "x", "v" * 40, "w" * 140]
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    """Another process gets there in its own time."""
+    nothing = Event()
+    for _ in range(3000):
+        if condition():
+            return
+        nothing.wait(0.01)
+    pytest.fail(f"waited in vain for {what}")
+
+
+class Cluster(NamedTuple):
+    """The real Kafka, and where its partitions are."""
+
+    address: str
+    logs: Path
+
+    def create(self, topic: str, timestamps: str) -> None:
+        ConfluentClient(self.address).create_topic(topic)
+        settings = SETTINGS | {"message.timestamp.type": timestamps}
+        ConfluentAdmin(self.address).set_configs(topic, settings)
+
+    def set_policy(self, topic: str, policy: str) -> None:
+        ConfluentAdmin(self.address).set_configs(topic, {"cleanup.policy": policy})
+
+    def cleaned_to(self, topic: str) -> Offset | None:
+        return read_offsets(OsFiles(str(self.logs)), CLEANER_OFFSETS).get(TopicPartition(topic, 0))
+
+    def has_cleaned(self, topic: str, before: Offset | None) -> bool:
+        """Whether it has cleaned on since then."""
+        return self.cleaned_to(topic) != before
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    data = tmp_path_factory.mktemp("kafka")
+    settings = {
+        "log.cleaner.backoff.ms": "50",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.num.partitions": "1",
+    }
+    options = [word for key, value in settings.items() for word in ("--config", f"{key}={value}")]
+    started = subprocess.run(
+        [KAFKA, "start", "--port", "0", "--data", data, *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert started.returncode == 0, started.stderr
+    try:
+        address = started.stdout.split("bootstrap=")[1].split()[0]
+        yield Cluster(address, data / "logs")
+    finally:
+        subprocess.run([KAFKA, "stop", data], capture_output=True, timeout=60, check=True)
+
+
+class Writer:
+    """Producers of all kinds, and what they send by chance."""
+
+    def __init__(self, address: str, topic: str, seed: int) -> None:
+        self.topic = topic
+        self.chance = SeededEntropy(seed)
+        self.now_ms = FIRST_MS
+        self.plain = [
+            self.producer(address, {"compression.type": codec})
+            for codec in ("none", "gzip", "snappy", "lz4", "zstd")
+        ]
+        self.idempotent = [self.producer(address, {"enable.idempotence": True}) for _ in range(2)]
+        self.transactional = [
+            self.producer(
+                address, {"transactional.id": f"{topic}-{number}", "compression.type": codec}
+            )
+            for number, codec in enumerate(("none", "lz4"))
+        ]
+        for producer in self.transactional:
+            producer.init_transactions(30)
+
+    def producer(self, address: str, settings: dict[str, object]) -> Producer:
+        return Producer({"bootstrap.servers": address, "linger.ms": 10} | settings)
+
+    def one_of(self, choices: Sequence[T]) -> T:
+        return choices[int(self.chance.random() * len(choices))]
+
+    def send(self, producer: Producer) -> None:
+        """One batch."""
+        for _ in range(self.one_of(range(1, 8))):
+            self.now_ms += self.one_of([0, 1, 1000, -500])
+            producer.produce(
+                self.topic,
+                key=self.one_of(KEYS),
+                value=self.one_of(VALUES),
+                headers=[("h", b"1"), ("n", None)] if self.chance.random() < 0.2 else [],
+                timestamp=self.now_ms,
+            )
+        producer.flush()
+
+    def transact(self) -> None:
+        """A transaction, with another producer's batch amid it; committed or aborted."""
+        producer = self.one_of(self.transactional)
+        producer.begin_transaction()
+        self.send(producer)
+        self.send(self.one_of(self.plain))
+        if self.chance.random() < 0.5:
+            producer.commit_transaction(30)
+        else:
+            producer.abort_transaction(30)
+
+    def fill(self, rounds: int) -> None:
+        for _ in range(rounds):
+            kind = self.chance.random()
+            if kind < 0.5:
+                self.send(self.one_of(self.plain))
+            elif kind < 0.7:
+                self.send(self.one_of(self.idempotent))
+            else:
+                self.transact()
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All files of segments but those of the last one, which is active."""
+    active = max(file.stem for file in folder.glob("*.log"))
+    return {
+        file.name: file.read_bytes()
+        for file in folder.iterdir()
+        if file.suffix in {".log", ".index", ".timeindex", ".txnindex", ".snapshot"}
+        and file.stem < active
+    }
+
+
+def active_segment(folder: Path) -> int:
+    return max(int(file.stem) for file in folder.glob("*.log"))
+
+
+def horizons(folder: Path) -> set[TimestampMs]:
+    """Delete horizons of all batches."""
+    files, found = OsFiles(str(folder)), set()
+    for path in folder.glob("*.log"):
+        file = files.open_read(path.name)
+        found |= {
+            batch.header.base_timestamp
+            for batch in scan_batches(file, 0, file.size)
+            if batch.header.has_delete_horizon
+        }
+        file.close()
+    return found
+
+
+def open_copy(root: Path, topic: str) -> PartitionLog:
+    return open_log(
+        OsFiles(str(root)),
+        f"{topic}-0",
+        config=CONFIG,
+        topic_id=ZERO_UUID,
+        now=TimestampMs(FIRST_MS),
+        clean=False,
+        producer_expiration_ms=NEVER_MS,
+    )
+
+
+def compact(root: Path, log: PartitionLog, checkpoint: Offset | None, now: TimestampMs) -> Offset:
+    job = LogCleaning(
+        OsFiles(str(root)),
+        find_cleanable(log, checkpoint=checkpoint, high_watermark=log.end_offset, now=now),
+        offsets=OffsetMap(10_000),
+        piece_bytes=1 << 18,
+        now=now,
+        on_retired=lambda retired: retired.remove(),
+    )
+    for step in job.steps():
+        step.run()
+    return job.end_offset
+
+
+@pytest.mark.parametrize("timestamps", ["CreateTime", "LogAppendTime"])
+def test_both_leave_the_same(cluster: Cluster, topic: str, tmp_path: Path, timestamps: str) -> None:
+    cluster.create(topic, timestamps)
+    writer = Writer(cluster.address, topic, seed=6)
+    theirs = cluster.logs / f"{topic}-0"
+    checkpoint: Offset | None = None
+    for round, rounds in enumerate((40, 20, 10)):
+        writer.fill(rounds)
+        while active_segment(theirs) <= (checkpoint or 0):
+            writer.fill(5)  # Or else there is nothing new that may be cleaned.
+        root = tmp_path / str(round)
+
+        def is_decided(root: Path = root) -> bool:
+            """Markers are written a moment after the commit is answered."""
+            shutil.rmtree(root, ignore_errors=True)
+            shutil.copytree(theirs, root / theirs.name)
+            return open_copy(root, topic).producers.first_unstable_offset is None
+
+        wait_for(is_decided, "the last marker")
+        before = horizons(root / theirs.name)
+        cluster.set_policy(topic, "compact")
+        wait_for(partial(cluster.has_cleaned, topic, checkpoint), "the cleaner")
+        cluster.set_policy(topic, "delete")
+        wait_for(lambda: not list(theirs.glob("*.deleted")), "the old files to go")
+
+        new = horizons(theirs) - before
+        assert len(new) <= 1
+        now = TimestampMs(new.pop() - 1) if new else RealClock().now_ms()
+        log = open_copy(root, topic)
+        end_offset = compact(root, log, checkpoint, now)
+        checkpoint = cluster.cleaned_to(topic)
+        assert end_offset == checkpoint
+        ours = files_of(root / theirs.name)
+        assert len(ours) > 5
+        assert ours == files_of(theirs)
+        log.release_files()
+
+    text = dump_log(sorted((root / theirs.name).glob("*.log")), "--deep-iteration")
+    assert not COMPLAINTS.search(text), COMPLAINTS.findall(text)
+    assert "deleteHorizonMs: OptionalLong[" in text

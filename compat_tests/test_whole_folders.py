@@ -1,0 +1,139 @@
+"""A whole data folder goes from kafkalite to the real Kafka and back, and from the real Kafka to
+kafkalite, after clean stops and after SIGKILL. Whoever takes it over serves all that was there."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from compat_tests.cli.command_line import CommandLine
+from compat_tests.cluster_contents import Contents, End, add_one_to_each, contents, fill
+from compat_tests.process import KafkaliteProcess
+
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+KAFKA = Path(__file__).parent / "oracle" / "kafka"
+COMPLAINT = re.compile(
+    r"^\[[^]]*\] (?:ERROR|FATAL) .*|.*(?:stray|Corrupt|orrupted).*", re.MULTILINE
+)
+
+
+class RealKafka:
+    """The real one, on a folder whose `logs` are the broker's data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        done = subprocess.run(
+            [
+                *(KAFKA, "start", "--port", "0", "--data", folder),
+                *("--config", "offsets.topic.num.partitions=5"),
+                *("--config", "group.initial.rebalance.delay.ms=0"),
+                *("--config", "broker.session.timeout.ms=4000"),  # It waits so long after a kill.
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.address = done.stdout.split("bootstrap=")[1].split()[0]
+
+    def end(self, how: End) -> None:
+        if how == "killed":
+            os.kill(int((self.folder / "broker.pid").read_text()), signal.SIGKILL)
+        subprocess.run([KAFKA, "stop", self.folder], capture_output=True, timeout=60, check=True)
+
+    def complaints(self) -> list[str]:
+        return COMPLAINT.findall((self.folder / "broker.log").read_text())
+
+
+@pytest.fixture
+def start_kafka() -> Iterator[Callable[[Path], RealKafka]]:
+    started: list[RealKafka] = []
+
+    def start(folder: Path) -> RealKafka:
+        started.append(RealKafka(folder))
+        return started[-1]
+
+    yield start
+    for kafka in started:
+        kafka.end("stopped")
+
+
+@pytest.fixture
+def kafkalite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    return CommandLine(capsys, monkeypatch)
+
+
+def end_kafkalite(broker: KafkaliteProcess, how: End) -> None:
+    assert (broker.stop() if how == "stopped" else broker.kill()) in (0, -signal.SIGKILL)
+
+
+def check_grown(kafkalite: CommandLine, address: str, before: Contents) -> Contents:
+    """Everything takes one more record; what was there is there. What it holds then."""
+    add_one_to_each(address)
+    grown = contents(kafkalite, address)
+    for topic, records in before.records.items():
+        if not topic.startswith("__"):
+            last = [record for record in grown.records[topic] if record["key"] == "last"]
+            assert len(last) == sum(record["key"] == "last" for record in records) + 1 or (
+                topic == "compacted"
+            )
+            assert [record for record in grown.records[topic] if record not in last] == [
+                record for record in records if record["key"] != "last"
+            ]
+    return grown
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_kafka_takes_over_what_kafkalite_left_and_the_reverse(
+    tmp_path: Path,
+    how: End,
+    kafkalite: CommandLine,
+    start_kafkalite: Callable[..., KafkaliteProcess],
+    start_kafka: Callable[[Path], RealKafka],
+) -> None:
+    data = tmp_path / "logs"
+    ours = start_kafkalite(data)
+    fill(kafkalite, ours.address)
+    before = contents(kafkalite, ours.address)
+    assert len(list((data / "segmented-0").glob("*.log"))) > 1
+    end_kafkalite(ours, how)
+    theirs = start_kafka(tmp_path)
+    taken_over = contents(kafkalite, theirs.address)
+    assert taken_over.after(how) == before.after(how)
+    grown = check_grown(kafkalite, theirs.address, taken_over)
+    theirs.end(how)
+    assert "\n".join(theirs.complaints()) == ""
+    again = start_kafkalite(data)
+    given_back = contents(kafkalite, again.address)
+    assert given_back.after(how) == grown.after(how)
+    check_grown(kafkalite, again.address, given_back)
+    end_kafkalite(again, "stopped")
+    kafkalite("verify-log", str(data))
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_kafkalite_takes_over_what_kafka_left(
+    tmp_path: Path,
+    how: End,
+    kafkalite: CommandLine,
+    start_kafkalite: Callable[..., KafkaliteProcess],
+    start_kafka: Callable[[Path], RealKafka],
+) -> None:
+    theirs = start_kafka(tmp_path)
+    fill(kafkalite, theirs.address)
+    before = contents(kafkalite, theirs.address)
+    theirs.end(how)
+    ours = start_kafkalite(tmp_path / "logs")
+    taken_over = contents(kafkalite, ours.address)
+    assert taken_over.after(how) == before.after(how)
+    check_grown(kafkalite, ours.address, taken_over)
+    end_kafkalite(ours, "stopped")
+    kafkalite("verify-log", str(tmp_path / "logs"))

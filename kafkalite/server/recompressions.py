@@ -1,0 +1,164 @@
+"""Produces with large batches that their topics want in another codec: a worker recompresses these,
+so that nobody else waits for it, and then they are appended.
+
+Whatever a connection produces meanwhile waits behind: its batches are appended in the order in
+which they came, as idempotent producers need it. Other connections do not wait.
+
+Kafka differs: it recompresses on the thread of the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kafkalite.errors import KafkaError, ProtocolError
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.workers import Workers
+from kafkalite.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext, Session
+from kafkalite.types import ZERO_UUID, TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.log.validation import BatchValidator
+    from kafkalite.server.connection import ClientConnection
+
+LARGE_BYTES = 32 << 10
+"""From here on a batch is a worker's: gzip takes a millisecond for so much, as it comes."""
+_FOREVER_MS: Final = 1 << 50
+
+_Append = Callable[[RequestContext, ProduceRequest], "ProduceResponse | Parked | None"]
+
+
+class _Batch(NamedTuple):
+    """One that a worker is to recompress."""
+
+    data: PartitionProduceData
+    validator: BatchValidator
+
+
+class _Job(NamedTuple):
+    """A request that waits, with records of its own."""
+
+    ctx: RequestContext
+    request: ProduceRequest
+    append: _Append
+    parked: Parked
+
+
+class Recompressions:
+    """Those of one broker."""
+
+    def __init__(self, tasks: asyncio.TaskGroup, workers: Workers, clock: Clock) -> None:
+        self._tasks = tasks
+        self._workers = workers
+        self._clock = clock
+        self.connections: dict[ClientConnection[Session], deque[_Job]] = {}
+        """Those of which requests wait; in their order, the first one under way."""
+
+    def park(self, ctx: RequestContext, request: ProduceRequest, append: _Append) -> Parked | None:
+        """The answer, when the request has to wait, upon which `append` is called; else None."""
+        jobs = self.connections.get(ctx.connection)
+        if jobs is None and not _find(ctx, request):
+            return None
+        at_ms = TimestampMs(self._clock.now_ms() + _FOREVER_MS)
+        parked = Parked(self._clock, at_ms, lambda: None)
+        job = _Job(ctx, _with_own_records(request), append, parked)
+        if jobs is None:
+            self.connections[ctx.connection] = deque([job])
+            self._tasks.create_task(self._work(ctx.connection))
+        else:
+            jobs.append(job)
+        return parked
+
+    async def _work(self, connection: ClientConnection[Session]) -> None:
+        jobs = self.connections[connection]
+        try:
+            while jobs:
+                job = jobs[0]
+                now = self._clock.now_ms()
+                for batch in _find(job.ctx, job.request):
+                    records = batch.data.records
+                    assert isinstance(records, memoryview)
+                    made = await self._workers.run(batch.validator.recompress_early, records, now)
+                    if made is not None:
+                        batch.data.records = memoryview(made)
+                jobs.popleft()
+                _append(job)
+        finally:
+            del self.connections[connection]
+
+
+def _append(job: _Job) -> None:
+    """What the client is told, it is told now, or when that is committed."""
+    try:
+        answer = job.append(job.ctx, job.request)
+    except ProtocolError:  # Of acks=0: closing is the only answer.
+        job.parked.abandon()
+        job.ctx.connection.close()
+        return
+    except Exception as error:  # noqa: BLE001  # The dispatcher maps it, as that of any handler.
+        job.parked.complete(partial(_raise, error))
+        return
+    if isinstance(answer, Parked):
+        answer.then(job.parked.complete)
+    else:
+        job.parked.complete(lambda: answer)
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _find(ctx: RequestContext, request: ProduceRequest) -> list[_Batch]:
+    """What of the request is a worker's. What is not here is the handler's to refuse."""
+    replicas = ctx.services.replicas
+    found = []
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if not isinstance(records, memoryview) or len(records) < LARGE_BYTES:
+                continue
+            try:
+                if topic.topic_id != ZERO_UUID:
+                    partition = replicas.find_by_id(topic.topic_id, data.index)
+                else:
+                    partition = replicas.find(topic.name, data.index)
+            except KafkaError:
+                continue
+            validator = partition.log.validator
+            if validator.has_other_codec(records):
+                found.append(_Batch(data, validator))
+    return found
+
+
+def _with_own_records(request: ProduceRequest) -> ProduceRequest:
+    """A copy: its bytes stay, when those of the frame are gone."""
+
+    def kept(data: PartitionProduceData) -> PartitionProduceData:
+        records = data.records
+        copied = memoryview(bytearray(records)) if isinstance(records, memoryview) else records
+        return PartitionProduceData(index=data.index, records=copied)
+
+    return ProduceRequest(
+        transactional_id=request.transactional_id,
+        acks=request.acks,
+        timeout_ms=request.timeout_ms,
+        topic_data=[
+            TopicProduceData(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_data=[kept(data) for data in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ],
+    )

@@ -1,0 +1,51 @@
+"""Random damage to any file of a data folder is told or mended: never a wrong record, a hang or a
+traceback.
+
+    python -m tests.log.test_damaged_folders 1 5000    # so many seeds; each that fails is printed
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import traceback
+from functools import cache
+
+import pytest
+
+from tests.log.damaged_broker import Before, check_damaged, made
+
+SEEDS = range(1, 61)
+_PATIENCE_S = 30
+
+
+@cache
+def before(*, clean: bool) -> Before:
+    return made(clean=clean)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damage_is_told_or_mended(seed: int, clean: bool) -> None:
+    check_damaged(before(clean=clean), seed)
+
+
+def main(first: int, last: int) -> int:
+    failures = 0
+    for seed in range(first, last + 1):
+        for clean in (True, False):
+            faulthandler.dump_traceback_later(_PATIENCE_S, exit=True)
+            try:
+                check_damaged(before(clean=clean), seed)
+            except Exception as error:  # noqa: BLE001  # Each is told, and the next seed has its turn.
+                failures += 1
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                notes = " ".join(note for note in error.__notes__ if "trace ends" not in note)
+                told = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+                sys.stdout.write(f"{'stopped' if clean else 'killed'} {notes}\n    {told}\n")
+    faulthandler.cancel_dump_traceback_later()
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])) > 0)

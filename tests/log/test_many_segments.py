@@ -1,0 +1,100 @@
+"""More segments than a process may have descriptors, with all their indexes: few are open at a
+time, whatever is done with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files_os import OsFiles, OsSlice
+from kafkalite.types import BrokerId, Offset, TopicPartition
+from tests.log.log_fixtures import EPOCH, NOW, TOPIC_ID, batch, close
+
+PARTITIONS, SEGMENTS = 40, 5
+MOST = 32
+"""Half of what the process may have."""
+CONFIG = TopicConfig(segment_bytes=100, index_interval_bytes=10)
+
+
+class Watched(OsFiles):
+    """Notes how many descriptors there were at most, at each opening."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root, limit=1_000_000)
+        self._open_files._most = MOST
+        self.before = descriptors()
+        self.most = 0
+
+    def _at(self, path: str) -> str:
+        self.most = max(self.most, descriptors() - self.before)
+        return super()._at(path)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def key(index: int) -> TopicPartition:
+    return TopicPartition("t", index)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Watched]:
+    files = Watched(str(tmp_path / "data"))
+    yield files
+    assert 0 < files.most <= MOST + 2, "the lock, and a file that is read whole"
+    assert descriptors() == files.before
+
+
+def open_all(files: Watched) -> LogDirectory:
+    directory = LogDirectory.open(
+        files,
+        location="data",
+        node_id=BrokerId(1),
+        new_cluster_id="the-cluster",
+        new_directory_id=TOPIC_ID,
+    )
+    for index in range(PARTITIONS):
+        directory.open_partition(key(index), topic_id=TOPIC_ID, config=CONFIG, now=NOW)
+    return directory
+
+
+def append_to_all(directory: LogDirectory) -> None:
+    for log in directory.logs.values():
+        log.append_as_leader(memoryview(batch()), leader_epoch=EPOCH, now=NOW)
+
+
+def read_everything(directory: LogDirectory, expected: int) -> None:
+    for log in directory.logs.values():
+        assert log.end_offset == expected
+        for offset in range(expected):
+            found = log.read(
+                Offset(offset), max_bytes=1000, max_offset=log.end_offset, first_batch_whole=True
+            )
+            assert isinstance(found.part, OsSlice)
+            assert len(found.part.read(0, found.size_bytes)) == found.size_bytes
+            found.part.release()
+        assert log.offset_for_timestamp(NOW) is not None
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_few_are_open_at_a_time(files: Watched, *, is_clean: bool) -> None:
+    directory = open_all(files)
+    for _ in range(SEGMENTS):
+        append_to_all(directory)
+    assert {len(log.segments) for log in directory.logs.values()} == {SEGMENTS}
+    read_everything(directory, SEGMENTS)
+    if is_clean:
+        close(directory)
+    else:
+        directory.abandon()
+    directory = open_all(files)
+    assert directory.claimed.was_clean == is_clean
+    append_to_all(directory)
+    read_everything(directory, SEGMENTS + 1)
+    directory.abandon()

@@ -1,0 +1,319 @@
+"""Several log folders: where partitions go, and what happens when one fails. As asked of the real
+broker, whose folder was removed while it ran."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from errno import EIO, ENOSPC, EROFS
+
+import pytest
+
+from kafkalite.coordinator.partitioner import partition_for
+from kafkalite.errors import ErrorCode
+from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
+from kafkalite.log.directory_set import LogFolderFailedError, Place
+from kafkalite.log.meta_properties import LogDirectoryError
+from kafkalite.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.testing.simulation import Simulation
+from tests.log.refusing_disk import RefusingDisk
+from tests.server.group_requests import commit, committed, find
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE, Running, make, simulated
+
+STORAGE = int(ErrorCode.KAFKA_STORAGE_ERROR)
+NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
+COORDINATOR_NOT_AVAILABLE = int(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+NOT_LEADER = int(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+class Disks:
+    """Three of them, a to c; the broker has its metadata log on a."""
+
+    def __init__(self) -> None:
+        self.a, self.b, self.c = RefusingDisk(), RefusingDisk(), RefusingDisk()
+
+    def places(self) -> list[Place]:
+        return [Place("/b", self.b), Place("/c", self.c)]
+
+    def homes(self, topic: str) -> dict[str, list[int]]:
+        """Which partitions of a topic each disk has a folder of."""
+        found: dict[str, list[int]] = {}
+        for name, disk in (("a", self.a), ("b", self.b), ("c", self.c)):
+            folders = [folder.rpartition("-") for folder in disk.list("")]
+            found[name] = [int(index) for start, _, index in folders if start == topic]
+        return found
+
+
+@asynccontextmanager
+async def serving(simulation: Simulation, disks: Disks) -> AsyncIterator[Running]:
+    broker = make(simulation, disks.a, more_places=disks.places())
+    async with broker:
+        yield Running(simulation, broker, disks.a)
+
+
+async def code(running: Running, topic: str, partition: int) -> int:
+    request = produce(topic, {partition: batch(b"x")}, acks=1)
+    answer = await (await running.client()).ask(request, PRODUCE, ProduceResponse)
+    return produced(answer)[0].error_code
+
+
+async def codes(running: Running, topic: str, count: int) -> list[int]:
+    return [await code(running, topic, index) for index in range(count)]
+
+
+async def described(running: Running) -> dict[str, tuple[int, dict[str, list[int]]]]:
+    """By folder: its error, and the partitions in it."""
+    request = DescribeLogDirsRequest(topics=None)
+    answer = await (await running.client()).ask(request, 5, DescribeLogDirsResponse)
+    assert answer.error_code == ErrorCode.NONE
+    return {
+        result.log_dir: (
+            result.error_code,
+            {
+                topic.name: [partition.partition_index for partition in topic.partitions]
+                for topic in result.topics
+            },
+        )
+        for result in answer.results
+    }
+
+
+async def led(running: Running, topic: str) -> list[tuple[int, int, int, list[int]]]:
+    """Of each partition its error, leader, leader epoch, and offline replicas."""
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)])
+    answer = await (await running.client()).ask(request, 9, MetadataResponse)
+    return [
+        (each.error_code, each.leader_id, each.leader_epoch, each.offline_replicas)
+        for each in answer.topics[0].partitions
+    ]
+
+
+@simulated
+async def test_a_new_partition_goes_to_the_folder_with_the_fewest(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("one")
+        await running.create("seven", 7)
+        await running.create("two", 2)
+        assert await codes(running, "seven", 7) == [0] * 7
+        assert [len(found) for found in disks.homes("seven").values()] == [2, 3, 2]
+        everything = await described(running)
+        assert {error for error, _ in everything.values()} == {0}
+        sizes = [sum(map(len, topics.values())) for _, topics in everything.values()]
+        assert (list(everything), sizes) == (["memory", "/b", "/c"], [4, 3, 3])
+        assert await running.read("seven", partition=3) == [b"x"]
+
+
+@simulated
+async def test_the_metadata_knows_each_replicas_folder(simulation: Simulation) -> None:
+    async with serving(simulation, Disks()) as running:
+        await running.create("t", 3)
+        await running.wait_ms()
+        known = [partition.directories for partition in running.topic("t").partitions]
+        directories = running.broker._storage.directories
+        assert known == [(id,) for id in directories.ids]
+        assert len(set(known)) == 3
+        assert running.topic("t").partitions[0].leader_epoch == 0
+
+
+@simulated
+async def test_all_is_found_again_after_a_restart(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 5)
+        assert await codes(running, "t", 5) == [0] * 5
+        before = disks.homes("t")
+    for disk in (disks.a, disks.b, disks.c):
+        assert disk.exists(CLEAN_SHUTDOWN)
+    async with serving(simulation, disks) as running:
+        for index in range(5):
+            assert await running.read("t", partition=index) == [b"x"]
+            assert running.partition("t", index).log.cuts == ()
+        assert disks.homes("t") == before
+        assert running.topic("t").partitions[0].leader_epoch == 0, "a clean stop lost nothing"
+
+
+@pytest.mark.parametrize("error", [EIO, EROFS])
+@simulated
+async def test_a_folder_that_fails_takes_its_partitions_along(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture, error: int
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 6)
+        assert await codes(running, "t", 6) == [0] * 6
+        assert disks.homes("t")["b"] == [1, 4]
+        disks.b.error = error
+        assert await codes(running, "t", 6) == [0, STORAGE, 0, 0, STORAGE, 0]
+        assert await codes(running, "t", 6) == [0, STORAGE, 0, 0, STORAGE, 0]
+        leaders = await led(running, "t")
+        assert leaders[0] == (0, 1, 0, [])
+        assert leaders[1][:3] == (int(ErrorCode.LEADER_NOT_AVAILABLE), -1, 1)
+        assert await described(running) == {
+            "memory": (0, {"t": [0, 3]}),
+            "/c": (0, {"t": [2, 5]}),
+            "/b": (STORAGE, {}),
+        }
+        errors = [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
+        assert errors == [
+            "the log folder /b has failed, and 2 partitions are offline: "
+            f"[Errno {error}] error {error}"
+        ]
+        await running.create("later", 4)
+        assert await codes(running, "later", 4) == [0] * 4
+        await running.delete("t")
+        await running.create("t", 6)
+        assert await codes(running, "t", 6) == [0] * 6
+
+
+@simulated
+async def test_a_folder_that_fails_is_noticed_by_reading_too(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        disks.b.error = EIO
+        with pytest.raises(AssertionError):
+            await running.read("t", partition=1)
+        assert (await described(running))["/b"] == (STORAGE, {})
+
+
+@simulated
+async def test_after_a_restart_without_a_folder_the_others_go_on(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    disks.b.error = EIO
+    for _ in range(2):
+        async with serving(simulation, disks) as running:
+            assert await codes(running, "t", 3) == [0, NOT_LEADER, 0]
+            assert (await led(running, "t"))[1][1] == -1
+            assert (await described(running))["/b"] == (STORAGE, {})
+    disks.b.error = None
+    async with serving(simulation, disks) as running:
+        assert await codes(running, "t", 3) == [0, 0, 0]
+        assert await running.read("t", partition=1) == [b"x", b"x"]
+
+
+@simulated
+async def test_the_broker_ends_with_the_folder_of_its_metadata(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        disks.a.error = EIO
+        with pytest.raises(ConnectionError):
+            await code(running, "t", 0)
+        failure = running.broker.failure
+        assert isinstance(failure, LogFolderFailedError)
+        assert str(failure).startswith("the log folder memory, which has the metadata log, has")
+        disks.a.error = None
+
+
+@simulated
+async def test_a_full_disk_refuses_and_no_more(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        disks.b.error, disks.b.may_read = ENOSPC, True
+        for _ in range(3):
+            assert await codes(running, "t", 3) == [0, STORAGE, 0]
+            assert await running.read("t", partition=1) == [b"x"]
+        disks.b.error = None
+        assert await codes(running, "t", 3) == [0] * 3
+        assert await running.read("t", partition=1) == [b"x", b"x"]
+        told = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+        assert told == [
+            "the disk of /b refuses (No space left on device): requests get KAFKA_STORAGE_ERROR "
+            "until that is over",
+            "the disk of /b takes records again",
+        ]
+
+
+@simulated
+async def test_a_partition_in_two_folders_is_none(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 1)
+        assert await code(running, "t", 0) == 0
+    disks.c.make_folder("t-0")
+    with pytest.raises(LogDirectoryError, match="t-0 is in two log folders, memory and /c"):
+        async with serving(simulation, disks):
+            pass
+    assert disks.a.exists(CLEAN_SHUTDOWN), "as it was found"
+
+
+@simulated
+async def test_a_folder_that_is_in_the_settings_no_more_is_as_one_that_failed(
+    simulation: Simulation,
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    async with make(simulation, disks.a) as broker:
+        running = Running(simulation, broker, disks.a)
+        assert await codes(running, "t", 3) == [0, NOT_LEADER, NOT_LEADER]
+        assert disks.homes("t") == {"a": [0], "b": [1], "c": [2]}
+    async with serving(simulation, disks) as running:
+        assert await codes(running, "t", 3) == [0] * 3
+
+
+@simulated
+async def test_a_folder_that_fails_takes_its_groups_along(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 1)
+        await find(running)
+        homes = {
+            index: name
+            for name, held in disks.homes("__consumer_offsets").items()
+            for index in held
+        }
+        groups = {f"g{number}": homes[partition_for(f"g{number}", 50)] for number in range(20)}
+        group, home = next((group, home) for group, home in groups.items() if home != "a")
+        assert await commit(running, "t", 5, group=group) == 0
+        disk: RefusingDisk = getattr(disks, home)
+        disk.error = EIO
+        codes = [await commit(running, "t", 6, group=group) for _ in range(3)]
+        assert set(codes) <= {NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE}, codes
+        assert (await described(running))[f"/{home}"] == (STORAGE, {})
+        assert await code(running, "t", 0) == 0
+        disk.error = None
+    async with serving(simulation, disks) as running:
+        await find(running, group)
+        assert await committed(running, "t", group=group) == 5
+
+
+@simulated
+async def test_what_was_in_a_folder_that_is_new_and_empty_now_stays_offline(
+    simulation: Simulation,
+) -> None:
+    """A disk that was not mounted, perhaps: it is not for us to begin anew there."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    lost, disks.b = disks.b, RefusingDisk()
+    async with serving(simulation, disks) as running:
+        assert await codes(running, "t", 3) == [0, NOT_LEADER, 0]
+        await running.create("u", 3)
+        assert await codes(running, "u", 3) == [0] * 3
+        assert disks.homes("t")["b"] == []
+    disks.b = lost
+    async with serving(simulation, disks) as running:
+        assert await running.read("t", partition=1) == [b"x"]
