@@ -185,7 +185,7 @@ class Broker:
             producer_ids=ProducerIds(
                 blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
             ),
-            recompressions=Recompressions(self._tasks, ports.workers, ports.clock),
+            recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
         )

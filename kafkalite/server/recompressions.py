@@ -13,7 +13,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kafkalite.errors import KafkaError, ProtocolError
 from kafkalite.ports.clock import Clock
@@ -25,18 +25,23 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
 )
 from kafkalite.server.purgatory import Parked
-from kafkalite.server.request import RequestContext, Session
 from kafkalite.types import ZERO_UUID, TimestampMs
 
 if TYPE_CHECKING:
     from kafkalite.log.validation import BatchValidator
-    from kafkalite.server.connection import ClientConnection
+    from kafkalite.server.replica_manager import ReplicaManager
 
 LARGE_BYTES = 32 << 10
 """From here on a batch is a worker's: gzip takes a millisecond for so much, as it comes."""
 _FOREVER_MS: Final = 1 << 50
 
-_Append = Callable[[RequestContext, ProduceRequest], "ProduceResponse | Parked | None"]
+_Append = Callable[[ProduceRequest], "ProduceResponse | Parked | None"]
+
+
+class _Connection(Protocol):
+    """Of a client; the same object for all its requests."""
+
+    def close(self) -> None: ...
 
 
 class _Batch(NamedTuple):
@@ -49,7 +54,7 @@ class _Batch(NamedTuple):
 class _Job(NamedTuple):
     """A request that waits, with records of its own."""
 
-    ctx: RequestContext
+    connection: _Connection
     request: ProduceRequest
     append: _Append
     parked: Parked
@@ -58,35 +63,40 @@ class _Job(NamedTuple):
 class Recompressions:
     """Those of one broker."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, workers: Workers, clock: Clock) -> None:
+    def __init__(
+        self, tasks: asyncio.TaskGroup, workers: Workers, clock: Clock, replicas: ReplicaManager
+    ) -> None:
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
-        self.connections: dict[ClientConnection[Session], deque[_Job]] = {}
+        self._replicas = replicas
+        self.connections: dict[_Connection, deque[_Job]] = {}
         """Those of which requests wait; in their order, the first one under way."""
 
-    def park(self, ctx: RequestContext, request: ProduceRequest, append: _Append) -> Parked | None:
+    def park(
+        self, connection: _Connection, request: ProduceRequest, append: _Append
+    ) -> Parked | None:
         """The answer, when the request has to wait, upon which `append` is called; else None."""
-        jobs = self.connections.get(ctx.connection)
-        if jobs is None and not _find(ctx, request):
+        jobs = self.connections.get(connection)
+        if jobs is None and not self._find(request):
             return None
         at_ms = TimestampMs(self._clock.now_ms() + _FOREVER_MS)
         parked = Parked(self._clock, at_ms, lambda: None)
-        job = _Job(ctx, _with_own_records(request), append, parked)
+        job = _Job(connection, _with_own_records(request), append, parked)
         if jobs is None:
-            self.connections[ctx.connection] = deque([job])
-            self._tasks.create_task(self._work(ctx.connection))
+            self.connections[connection] = deque([job])
+            self._tasks.create_task(self._work(connection))
         else:
             jobs.append(job)
         return parked
 
-    async def _work(self, connection: ClientConnection[Session]) -> None:
+    async def _work(self, connection: _Connection) -> None:
         jobs = self.connections[connection]
         try:
             while jobs:
                 job = jobs[0]
                 now = self._clock.now_ms()
-                for batch in _find(job.ctx, job.request):
+                for batch in self._find(job.request):
                     records = batch.data.records
                     assert isinstance(records, memoryview)
                     made = await self._workers.run(batch.validator.recompress_early, records, now)
@@ -97,14 +107,35 @@ class Recompressions:
         finally:
             del self.connections[connection]
 
+    def _find(self, request: ProduceRequest) -> list[_Batch]:
+        """What of the request is a worker's. What is not here is the handler's to refuse."""
+        replicas = self._replicas
+        found = []
+        for topic in request.topic_data:
+            for data in topic.partition_data:
+                records = data.records
+                if not isinstance(records, memoryview) or len(records) < LARGE_BYTES:
+                    continue
+                try:
+                    if topic.topic_id != ZERO_UUID:
+                        partition = replicas.find_by_id(topic.topic_id, data.index)
+                    else:
+                        partition = replicas.find(topic.name, data.index)
+                except KafkaError:
+                    continue
+                validator = partition.log.validator
+                if validator.has_other_codec(records):
+                    found.append(_Batch(data, validator))
+        return found
+
 
 def _append(job: _Job) -> None:
     """What the client is told, it is told now, or when that is committed."""
     try:
-        answer = job.append(job.ctx, job.request)
+        answer = job.append(job.request)
     except ProtocolError:  # Of acks=0: closing is the only answer.
         job.parked.abandon()
-        job.ctx.connection.close()
+        job.connection.close()
         return
     except Exception as error:  # noqa: BLE001  # The dispatcher maps it, as that of any handler.
         job.parked.complete(partial(_raise, error))
@@ -117,28 +148,6 @@ def _append(job: _Job) -> None:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _find(ctx: RequestContext, request: ProduceRequest) -> list[_Batch]:
-    """What of the request is a worker's. What is not here is the handler's to refuse."""
-    replicas = ctx.services.replicas
-    found = []
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            records = data.records
-            if not isinstance(records, memoryview) or len(records) < LARGE_BYTES:
-                continue
-            try:
-                if topic.topic_id != ZERO_UUID:
-                    partition = replicas.find_by_id(topic.topic_id, data.index)
-                else:
-                    partition = replicas.find(topic.name, data.index)
-            except KafkaError:
-                continue
-            validator = partition.log.validator
-            if validator.has_other_codec(records):
-                found.append(_Batch(data, validator))
-    return found
 
 
 def _with_own_records(request: ProduceRequest) -> ProduceRequest:

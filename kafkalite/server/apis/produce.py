@@ -24,6 +24,8 @@ refused with INVALID_TXN_STATE.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
@@ -67,7 +69,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     _check_attributes(ctx, request)
     recompressions = ctx.services.recompressions
     if recompressions.connections or ctx.services.replicas.recompresses:
-        parked = recompressions.park(ctx, request, append)
+        parked = recompressions.park(ctx.connection, request, partial(append, ctx))
         if parked is not None:
             return parked
     return append(ctx, request)
