@@ -177,6 +177,7 @@ class SocketLink:
             space = self._connection.space()
             size = self._socket.recv_into(space)
         except (BlockingIOError, InterruptedError):
+            self._connection.filled(0)
             return False
         except OSError as error:
             self._end(error)
