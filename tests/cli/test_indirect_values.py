@@ -71,6 +71,7 @@ def test_without_providers_nothing_is_a_reference() -> None:
 def test_what_cannot_be_looked_up_is_told(folder: Path) -> None:
     told = refusal(*DECLARED, "broker.rack=${vault:a:b}")
     assert told.startswith("broker.rack (--set): ${vault:a:b}: this provider is not here; ")
+    assert "embedded null byte" in refusal(*DECLARED, "broker.rack=${file:a\0b:c}")
     told = refusal(*DECLARED, f"broker.rack=${{file:{folder}/none:a}}")
     assert told.endswith(f"{folder}/none: No such file or directory")
     assert "num.partitions=none (--set)" in refusal(*DECLARED, "num.partitions=${env:N}", N="none")
