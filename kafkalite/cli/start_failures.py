@@ -20,8 +20,8 @@ _OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 def check_descriptors() -> None:
-    """`CommandError` where this process cannot have enough to serve anybody. Those that an event loop
-    takes are among them, whose own failures name no cause."""
+    """`CommandError` where this process cannot have enough to serve anybody. An event loop that has
+    too few fails without naming a cause."""
     try:
         with ExitStack() as taken:
             for _ in range(_FEWEST):
