@@ -87,7 +87,7 @@ class Connection(Protocol):
         ...
 
     def filled(self, size: int) -> None:
-        """The first `size` bytes of that space were received; 0 when there was nothing to receive:
+        """The first `size` bytes of that space were received; 0 when there was nothing, or the end:
         the space is not needed any more."""
         ...
 

@@ -197,17 +197,19 @@ class SocketLink:
     def _receive(self) -> bool:
         """Whether more is likely to wait, and the receive was small enough to look for it at
         once."""
+        error = None
         try:
             space = self._connection.space()
             size = self._socket.recv_into(space)
         except (BlockingIOError, InterruptedError):
             self._connection.filled(0)
             return False
-        except OSError as error:
-            self._end(error)
-            return False
+        except OSError as problem:
+            error, size = problem, 0
         if not size:
-            self._end(None)
+            # Now: many may end in one turn, and `closed` is told in the next.
+            self._connection.filled(0)
+            self._end(error)
             return False
         self._connection.filled(size)
         if size > SMALL_RECEIVE:

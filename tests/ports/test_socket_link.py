@@ -154,5 +154,7 @@ def test_space_that_nothing_came_into_is_given_back() -> None:
         await machine.until(lambda it: bool(it.pieces))
         assert (machine.pieces, machine.unused) == ([10], 1)
         client.close()
+        await machine.until(lambda it: bool(it.ends))
+        assert machine.unused == 2
 
     over_sockets(body)
