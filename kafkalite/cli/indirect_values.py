@@ -96,7 +96,10 @@ def _value(
 def _content(path: str, where: str) -> str:
     try:
         with open(path, "rb") as file:
-            return file.read(_MOST_BYTES).decode()
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise WrongUseError(f"{where}: it is longer than {_MOST_BYTES} bytes")
+        return data.decode()
     except OSError as error:
         raise WrongUseError(f"{where}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

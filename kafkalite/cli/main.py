@@ -34,6 +34,10 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # Nobody reads on, as after `| head`.
         _forget_output()
         return _NOBODY_READS
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return _NOBODY_READS  # By rich, which has forgotten the output.
     except OSError as problem:  # Of the output, as when the disk is full.
         _forget_output()
         return _end(_FAILED, f"cannot go on: {problem.strerror or problem}")

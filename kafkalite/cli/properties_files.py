@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkalite.cli.errors import WrongUseError
-from kafkalite.config.properties import PropertiesError, Property, is_text, parse_properties
+from kafkalite.config.properties import Property, is_text, parse_properties
 
 _MOST_BYTES = 1 << 20
 """Kafka's own server.properties with all its comments has 7 KB."""
@@ -23,5 +23,5 @@ def read_properties_file(path: str, option: str) -> dict[str, Property]:
         return parse_properties(data)
     except OSError as error:
         raise WrongUseError(f"{where}: {error.strerror or error}") from error
-    except PropertiesError as error:
+    except ValueError as error:  # Of the text, or of a path with a null byte.
         raise WrongUseError(f"{where}: {error}") from error

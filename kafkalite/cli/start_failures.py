@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
 _OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """A write that fails does not name its file."""
-_FEWEST = 10
+_FEWEST = 96
+"""What a broker itself takes, what it leaves to files (`KEPT_DESCRIPTORS`), and some clients."""
 _OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 
 
 def check_descriptors() -> None:
-    """`CommandError` where this process cannot have even those that an event loop takes, whose own
-    failures name no cause."""
+    """`CommandError` where this process cannot have enough to serve anybody. An event loop that has
+    too few fails without naming a cause."""
     try:
         with ExitStack() as taken:
             for _ in range(_FEWEST):

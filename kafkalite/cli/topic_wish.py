@@ -24,6 +24,8 @@ AS_THE_BROKER_SAYS = -1
 
 _VARIABLE = "KAFKA_CREATE_TOPICS"
 _SEPARATOR = "KAFKA_CREATE_TOPICS_SEPARATOR"
+_NEWLINE_IN_BASH = r"$'\n'"
+"""How the image's documentation has its users say a newline."""
 _ENTRY = re.compile(
     r"(?P<name>[^:]+)"
     r"(:(?P<partitions>\d{1,10})(:(?P<replicas>\d{1,5})(:(?P<policy>compact|delete))?)?)?",
@@ -48,6 +50,8 @@ def first_topics(
         topics[None] = of_options
     text = environment.get(_VARIABLE, "")
     separator = environment.get(_SEPARATOR) or ","
+    if separator == _NEWLINE_IN_BASH:
+        separator = "\n"
     for entry in filter(None, map(str.strip, text.split(separator))):
         read = _ENTRY.fullmatch(entry)
         partitions = read["partitions"] if read else None

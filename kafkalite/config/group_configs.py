@@ -69,13 +69,15 @@ _RANGED = (
 _KINDS = ("consumer", "share", "streams")
 
 _DURATION = re.compile(
-    r"by_duration:\+?P(?=.)((?P<days>[+-]?\d+)D)?"
+    r"(?-i:by_duration:)(?P<sign>[+-]?)P(?=.)((?P<days>[+-]?\d+)D)?"
     r"(T(?=.)((?P<hours>[+-]?\d+)H)?((?P<minutes>[+-]?\d+)M)?"
-    r"((?P<seconds>[+-]?\d+)([.,]\d{0,9})?S)?)?",
+    r"((?P<seconds>[+-]?\d+)([.,](?P<fraction>\d{0,9}))?S)?)?",
     re.ASCII | re.IGNORECASE,
 )
 """As `java.time.Duration` reads it."""
-_SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+_SECONDS_OF = {"seconds": 1, "minutes": 60, "hours": 3_600, "days": 86_400}
+_NANOSECONDS = 10**9
+_LONG = range(-(1 << 63), 1 << 63)
 
 
 def validate_group_config(values: Mapping[str, str], broker: Mapping[str, str]) -> None:
@@ -104,18 +106,35 @@ def _check_tags(text: str) -> None:
 
 
 def _check_reset(text: str) -> None:
-    if text in ("earliest", "latest"):
-        return
-    found = _DURATION.fullmatch(text) if text.startswith("by_duration:") else None
-    if (
-        found is None
-        or sum(int(amount) * _SECONDS_OF[unit] for unit, amount in found.groupdict("0").items()) < 0
-    ):
+    if text not in ("earliest", "latest") and not _is_duration(text):
         _refuse(
             f"Invalid value {text} for configuration {_RESET}: Invalid value `{text}` for"
             f" configuration {_RESET}. The value must be either 'earliest', 'latest' or of the"
             " format 'by_duration:<PnDTnHnMn.nS>'."
         )
+
+
+def _is_duration(text: str) -> bool:
+    """Of one that is not negative. Java counts in seconds that are a long at each step."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return False
+    seconds = 0
+    for unit, size in _SECONDS_OF.items():
+        try:
+            amount = int(found[unit] or 0) * size
+        except ValueError:  # Of thousands of digits.
+            return False
+        seconds += amount
+        if amount not in _LONG or seconds not in _LONG:
+            return False
+    fraction = int((found["fraction"] or "").ljust(9, "0"))
+    if (found["seconds"] or "").startswith("-"):
+        fraction = -fraction
+    duration = seconds * _NANOSECONDS + fraction
+    if found["sign"] == "-":
+        duration = -duration
+    return duration >= 0 and duration // _NANOSECONDS in _LONG
 
 
 def _check_ranges(parsed: Mapping[str, Value], broker: Mapping[str, str]) -> None:

@@ -87,7 +87,8 @@ class Connection(Protocol):
         ...
 
     def filled(self, size: int) -> None:
-        """The first `size` bytes of that space were received; at least 1."""
+        """The first `size` bytes of that space were received; 0 when there was nothing, or the end:
+        the space is not needed any more."""
         ...
 
     def drained(self) -> None:

@@ -61,6 +61,8 @@ class _Options:
 
     send_buffer_bytes: int
     peer_ends: PeerEnds
+    resets: PeerEnds | None
+    """None: the loop does not need to be told."""
     vigil: Vigil
 
 
@@ -80,8 +82,11 @@ class SocketNetwork:
         to do besides: see `Vigil`."""
         self._clock = clock
         self._backlog = backlog
-        vigil = Vigil(asyncio.get_running_loop().call_soon, stay_awake_us)
-        self._options = _Options(send_buffer_bytes, PeerEnds(), vigil)
+        loop = asyncio.get_running_loop()
+        # Not one of asyncio's own: uvloop's. See `SocketLink`.
+        resets = None if isinstance(loop, asyncio.BaseEventLoop) else PeerEnds(resets_alone=True)
+        vigil = Vigil(loop.call_soon, stay_awake_us)
+        self._options = _Options(send_buffer_bytes, PeerEnds(), resets, vigil)
 
     def listen(self, host: str, port: int, new_connection: NewConnection) -> Listener:
         """See `Network`."""
@@ -317,7 +322,7 @@ def _open(
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if options.send_buffer_bytes >= 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-        link = SocketLink(loop, sock, connection, options.peer_ends, options.vigil)
+        link = SocketLink(loop, sock, connection, options.peer_ends, options.vigil, options.resets)
     except OSError as error:
         # The peer is gone already.
         sock.close()

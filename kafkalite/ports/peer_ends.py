@@ -1,8 +1,9 @@
 """Tells that the peer of a socket has ended its side, while bytes before that end are not read.
 
 A receive finds the end only behind the bytes, and event loops do not offer what Linux knows:
-`EPOLLRDHUP`. So the sockets in question are in an epoll of their own, which the loop watches. Other
-systems tell nothing; there the end is seen when the bytes are read.
+`EPOLLRDHUP`, and `EPOLLHUP` once a connection is reset. So the sockets in question are in an epoll
+of their own, which the loop watches. Other systems tell nothing; there the end is seen when the
+bytes are read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ class PeerEnds:
     """The sockets of one event loop whose end is waited for. Takes a descriptor while there are
     any."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, resets_alone: bool = False) -> None:
+        """`resets_alone`: not those in good order."""
+        self._resets_alone = resets_alone
         self._callbacks: dict[int, Callable[[], None]] = {}
         self._remove_reader: Callable[[], object] = lambda: None
         if sys.platform == "linux":
@@ -37,7 +40,8 @@ class PeerEnds:
                 loop.add_reader(number, self._ready, self._epoll)
                 self._remove_reader = lambda: loop.remove_reader(number)
             if is_new:
-                self._epoll.register(fd, select.EPOLLRDHUP)
+                # What is reset is told in any case.
+                self._epoll.register(fd, 0 if self._resets_alone else select.EPOLLRDHUP)
         except OSError:
             return  # No descriptor is left: as on other systems.
         self._callbacks[fd] = callback

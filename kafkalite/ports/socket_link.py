@@ -4,6 +4,10 @@ parts.
 File slices leave by `sendfile` where the platform has it; a header before one is sent with
 MSG_MORE, so that both share a packet. The numbers behind the constants are in
 docs/decisions/0006-network.md.
+
+uvloop calls a reader once after its connection was reset, and never again, whatever is left to be
+read (libuv stops to watch a socket upon an error). So it is told of resets (`PeerEnds`), and then
+registers the reader anew after each receive, until a receive finds the reset.
 """
 
 from __future__ import annotations
@@ -50,6 +54,7 @@ class SocketLink:
         "_connection",
         "_ended",
         "_fd",
+        "_is_reset",
         "_local",
         "_loop",
         "_paused",
@@ -58,6 +63,7 @@ class SocketLink:
         "_progress",
         "_queue",
         "_reading",
+        "_resets",
         "_sent",
         "_socket",
         "_vigil",
@@ -71,7 +77,9 @@ class SocketLink:
         connection: Connection,
         peer_ends: PeerEnds,
         vigil: Vigil,
+        resets: PeerEnds | None = None,
     ) -> None:
+        """`resets`: None where the loop's own readers tell of them."""
         self._loop = loop
         self._socket = sock
         self._fd = sock.fileno()
@@ -85,6 +93,8 @@ class SocketLink:
         self._paused = False
         self._peer_ends = peer_ends
         self._vigil = vigil
+        self._resets = resets
+        self._is_reset = False
         self._ended: Callable[[], None] | None = None
         """Of `watch_end`."""
         self._reading = False
@@ -108,6 +118,8 @@ class SocketLink:
 
     def start(self) -> None:
         """Hand the link to the machine and read."""
+        if self._resets is not None:
+            self._resets.watch(self._loop, self._fd, self._was_reset)
         self._connection.opened(self)
         self._read_on()
 
@@ -166,6 +178,18 @@ class SocketLink:
             return
         if self._receive() and not self._is_held():
             self._receive()
+        if self._is_reset and not self._closed:
+            self._read_anew()
+
+    def _was_reset(self) -> None:
+        self._is_reset = True
+        self._read_anew()
+
+    def _read_anew(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+        self._read_on()
 
     def _is_held(self) -> bool:
         return self._paused or bool(self._queue) or self._closed
@@ -173,16 +197,19 @@ class SocketLink:
     def _receive(self) -> bool:
         """Whether more is likely to wait, and the receive was small enough to look for it at
         once."""
+        error = None
         try:
             space = self._connection.space()
             size = self._socket.recv_into(space)
         except (BlockingIOError, InterruptedError):
+            self._connection.filled(0)
             return False
-        except OSError as error:
-            self._end(error)
-            return False
+        except OSError as problem:
+            error, size = problem, 0
         if not size:
-            self._end(None)
+            # Now: many may end in one turn, and `closed` is told in the next.
+            self._connection.filled(0)
+            self._end(error)
             return False
         self._connection.filled(size)
         if size > SMALL_RECEIVE:
@@ -337,6 +364,8 @@ class SocketLink:
         if self._writing:
             self._loop.remove_writer(self._fd)
         self._peer_ends.forget(self._fd)
+        if self._resets is not None:
+            self._resets.forget(self._fd)
         with suppress(OSError):  # The peer was quicker.
             # A process forked from this one may hold the socket too, which keeps it open.
             self._socket.shutdown(socket.SHUT_WR)

@@ -71,6 +71,7 @@ def test_without_providers_nothing_is_a_reference() -> None:
 def test_what_cannot_be_looked_up_is_told(folder: Path) -> None:
     told = refusal(*DECLARED, "broker.rack=${vault:a:b}")
     assert told.startswith("broker.rack (--set): ${vault:a:b}: this provider is not here; ")
+    assert "embedded null byte" in refusal(*DECLARED, "broker.rack=${file:a\0b:c}")
     told = refusal(*DECLARED, f"broker.rack=${{file:{folder}/none:a}}")
     assert told.endswith(f"{folder}/none: No such file or directory")
     assert "num.partitions=none (--set)" in refusal(*DECLARED, "num.partitions=${env:N}", N="none")
@@ -97,6 +98,8 @@ def test_a_file_of_a_variable_that_cannot_be_read_is_told(folder: Path) -> None:
     assert told == f"KAFKA_CFG_BROKER_RACK_FILE={folder}/none: No such file or directory"
     (folder / "bytes").write_bytes(b"\xff")
     assert refusal(KAFKA_BROKER_RACK_FILE=f"{folder}/bytes").endswith("bytes: it is not UTF-8")
+    (folder / "long").write_bytes(bytes((1 << 20) + 1))
+    assert refusal(KAFKA_BROKER_RACK_FILE=f"{folder}/long").endswith("longer than 1048576 bytes")
     (folder / "n").write_text("x\n")
     assert "num.partitions=x (KAFKA_NUM_PARTITIONS_FILE): allowed" in refusal(
         KAFKA_NUM_PARTITIONS_FILE=f"{folder}/n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,18 @@ def test_ctrl_c_ends_with_130_and_says_nothing(
     monkeypatch.setattr(app, "run", interrupt)
     assert main(["topics"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("word", ["--version", "--help"])
+def test_who_stops_reading_ends_it_with_141(word: str) -> None:
+    """rich, which writes the help, would say 1."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as output:
+        ended = subprocess.run(
+            [*COMMAND, word], stdout=output, stderr=subprocess.PIPE, env=environment(), check=False
+        )
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:

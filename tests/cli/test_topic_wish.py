@@ -22,8 +22,9 @@ def test_a_variable() -> None:
         {None: {"a": 1, "d": -1}, "compact": {"b": 3, "e": 4}, "delete": {"c": 2}},
         [],
     )
-    others = {"KAFKA_CREATE_TOPICS": "a:1:1\nb:2", "KAFKA_CREATE_TOPICS_SEPARATOR": "\n"}
-    assert first_topics((), others) == ({None: {"a": 1, "b": 2}}, [])
+    for separator in ("\n", r"$'\n'"):
+        others = {"KAFKA_CREATE_TOPICS": "a:1:1\nb:2", "KAFKA_CREATE_TOPICS_SEPARATOR": separator}
+        assert first_topics((), others) == ({None: {"a": 1, "b": 2}}, [])
 
 
 def test_options_are_stronger() -> None:

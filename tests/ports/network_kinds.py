@@ -53,8 +53,9 @@ class Machine:
         return self._space
 
     def filled(self, size: int) -> None:
-        assert size > 0
         assert not self.ends
+        if not size:
+            return
         data = bytes(self._space[:size])
         self.received += data
         self.pieces.append(size)

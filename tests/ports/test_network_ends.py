@@ -83,6 +83,27 @@ def test_no_end_is_told_after_the_pause(run: Run) -> None:
     run(body)
 
 
+def test_an_end_in_bad_order_behind_bytes_is_told_when_they_are_read(run: Run) -> None:
+    """A client that is killed with answers unread resets its connection."""
+
+    async def body(network: Network, clock: Clock) -> None:
+        client, server = await pair(network, clock)
+        assert client.link is not None
+        assert server.link is not None
+        client.link.pause()
+        server.link.pause()
+        server.write(b"unread")
+        await clock.wait_until(clock.now_ms() + 10)
+        client.write(b"last words")
+        client.close()
+        await clock.wait_until(clock.now_ms() + 10)
+        server.link.resume()
+        await server.until(lambda machine: bool(machine.ends))
+        assert server.received == b"last words"
+
+    run(body)
+
+
 def test_progress_is_what_leaves_of_an_answer_that_waits(run: Run) -> None:
     async def body(network: Network, clock: Clock) -> None:
         client, server = await pair(network, clock)

@@ -33,6 +33,8 @@ class Machine:
         self.link: Link | None = None
         self.received = bytearray()
         self.pieces: list[int] = []
+        self.unused = 0
+        """How often there was nothing to receive."""
         self.ends: list[OSError | None] = []
         self.changed = asyncio.Event()
         self.room(1024)
@@ -50,6 +52,9 @@ class Machine:
         return self._space
 
     def filled(self, size: int) -> None:
+        if not size:
+            self.unused += 1
+            return
         self.received += self._space[:size]
         self.pieces.append(size)
         self.changed.set()

@@ -144,3 +144,17 @@ def test_a_full_small_receive_is_followed_by_a_second_one_in_the_same_turn() -> 
         client.close()
 
     over_sockets(body)
+
+
+def test_space_that_nothing_came_into_is_given_back() -> None:
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        client, machine = await _connected(network)
+        machine.room(10)
+        client.sendall(bytes(10))
+        await machine.until(lambda it: bool(it.pieces))
+        assert (machine.pieces, machine.unused) == ([10], 1)
+        client.close()
+        await machine.until(lambda it: bool(it.ends))
+        assert machine.unused == 2
+
+    over_sockets(body)
