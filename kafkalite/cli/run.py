@@ -61,6 +61,10 @@ def run(
     from kafkalite.testing import Broker, BrokerError
 
     if partitions is not None:
+        if "num.partitions" in settings:
+            raise WrongUseError(
+                "--partitions and --set num.partitions=... cannot go together; use one of them"
+            )
         settings["num.partitions"] = str(partitions)
     try:
         broker = Broker(topics=parse_topics(topic), settings=settings, port=port)

@@ -137,6 +137,7 @@ def test_a_command_that_there_is_not() -> None:
         (("--set", "num.partitons=2", "--", "true"), "num.partitions?"),
         (("--set", "listeners=x", "--", "true"), "--set: Error creating broker listeners"),
         (("--set", "listeners=PLAINTEXT://:0", "--port", "1", "--", "true"), "--port and --set"),
+        (("--set", "num.partitions=2", "--partitions", "2", "true"), "cannot go together"),
         (("--set", "log.dirs=x", "--", "true"), "--set log.dirs: "),
         (("--env", "", "--", "true"), "--env : expected the name of a variable"),
         (("--env", "A=B", "--", "true"), "--env A=B: expected the name of a variable"),
