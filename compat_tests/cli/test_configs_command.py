@@ -118,6 +118,25 @@ def test_what_is_not_set_cannot_be_deleted(kafkalite: CommandLine, topic: str) -
     assert "both set and deleted" in kafkalite.refusal("topics", "alter", topic, *both, code=2)
 
 
+def test_what_a_topic_has_from_its_broker_is_deleted_there(
+    kafkalite: CommandLine, topic: str
+) -> None:
+    kafkalite("topics", "create", topic)
+    kafkalite("configs", "set", "broker", "1", "log.flush.interval.messages=12345")
+    until(
+        lambda: settings(kafkalite, "topic", topic).get("flush.messages", {}).get("value"), "12345"
+    )
+    try:
+        for words in (
+            ("configs", "delete", "topic", topic, "flush.messages"),
+            ("topics", "alter", topic, "--delete", "flush.messages"),
+        ):
+            assert "flush.messages is not set" in kafkalite.refusal(*words)
+    finally:
+        kafkalite("configs", "delete", "broker", "1", "log.flush.interval.messages")
+    until(lambda: "flush.messages" in settings(kafkalite, "topic", topic), False)
+
+
 def test_bad_settings_are_told_in_kafkas_words(kafkalite: CommandLine, topic: str) -> None:
     kafkalite("topics", "create", topic)
     for wrong in ("no.such=1", "retention.ms=soon"):

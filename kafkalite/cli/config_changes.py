@@ -25,7 +25,8 @@ def configs_of(
     admin: KafkaAdminClient, kind: ConfigKind, names: Sequence[str], *, all_of_them: bool
 ) -> list[ConfigAnswers]:
     """For each name its settings by key, each with `value`, `config_source` and more; without
-    `all_of_them` only those that were set for this very thing."""
+    `all_of_them` only those that somebody set while the cluster ran: also for the brokers, where a
+    topic has them from there."""
     from kafka.admin import ConfigResource
 
     answer = admin.describe_configs(
@@ -38,15 +39,18 @@ def configs_of(
 def change_configs(
     admin: KafkaAdminClient, kind: ConfigKind, name: str, changes: ConfigChanges
 ) -> Refusal | None:
-    """All at once, or none when it is refused. What is to be deleted must be set: to the broker it
-    is all the same, also when no setting has that name, but a person made a mistake. Kafka's
-    `kafka-configs` refuses it too."""
+    """All at once, or none when it is refused. What is to be deleted must be set, and for this very
+    thing: to the broker it is all the same, also when no setting has that name, but a person made a
+    mistake. Kafka's `kafka-configs` refuses it too."""
     from kafka.admin import AlterConfigOp, ConfigResource
 
     to_delete = [key for key, value in changes.items() if value is None]
     if to_delete:
         (found,) = configs_of(admin, kind, [name], all_of_them=False)
-        missing = [key for key in to_delete if key not in found]
+        own = f"DYNAMIC_{kind.upper()}_CONFIG"
+        missing = [
+            key for key in to_delete if key not in found or found[key]["config_source"] != own
+        ]
         if missing:
             what = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
             remedy = f"`kafkalite configs describe {kind} {name}` shows what is"

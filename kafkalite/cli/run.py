@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from inspect import signature
 from typing import Annotated
@@ -25,6 +25,7 @@ programs in Go and Node the third."""
 _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH")
 _FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH")
 """A terminal sends these to the command as well."""
+_PLACES = ("log.dir", "log.dirs")
 _MAX_PORT = 65535
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -55,10 +56,15 @@ def run(
     """
     if not command:
         raise WrongUseError("there is no command; say `kafkalite run -- CMD`")
+    settings = parse_assignments(set)
+    _refuse_mistakes(settings, port, env)
     from kafkalite.testing import Broker, BrokerError
 
-    settings = parse_assignments(set)
     if partitions is not None:
+        if "num.partitions" in settings:
+            raise WrongUseError(
+                "--partitions and --set num.partitions=... cannot go together; use one of them"
+            )
         settings["num.partitions"] = str(partitions)
     try:
         broker = Broker(topics=parse_topics(topic), settings=settings, port=port)
@@ -66,9 +72,26 @@ def run(
             variables = dict.fromkeys((*_VARIABLES, *env), broker.bootstrap)
             return asyncio.run(_ended(command, variables))
     except ValueError as error:
-        raise WrongUseError(str(error)) from error
+        raise WrongUseError(_in_words_of_options(str(error))) from error
     except BrokerError as error:
         raise CommandError(str(error)) from error
+
+
+def _refuse_mistakes(settings: Mapping[str, str], port: int, variables: Iterable[str]) -> None:
+    """Those of which `Broker` would tell as arguments of its own, and the system without a name."""
+    for key in _PLACES:
+        if key in settings:
+            raise WrongUseError(f"--set {key}: the broker of `run` keeps its data in memory")
+    if port and "listeners" in settings:
+        raise WrongUseError("--port and --set listeners=... say the same thing; use one of them")
+    for name in variables:
+        if not name or "=" in name:
+            raise WrongUseError(f"--env {name}: expected the name of a variable, such as BROKERS")
+
+
+def _in_words_of_options(said: str) -> str:
+    """What `Broker` says of its `settings`, which are those of --set here."""
+    return said.replace("(settings)", "(--set)").replace("settings: ", "--set: ", 1)
 
 
 def with_command_marked(words: list[str]) -> list[str]:

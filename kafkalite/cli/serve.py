@@ -7,6 +7,7 @@ machine's own two, 127.0.0.1 and ::1, as long as nobody can be asked who they ar
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import WrongUseError
@@ -62,6 +63,13 @@ def serve(
         raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
     topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
+    for option, wish, keys in (
+        ("--partitions", partitions, ("num.partitions",)),
+        ("--data", data, ("log.dirs", "log.dir")),
+        ("--ephemeral", ephemeral or None, ("log.dirs", "log.dir")),
+    ):
+        if wish is not None:
+            _refuse_both(option, keys, settings.origins)
     for note in (*settings.notes, *topic_notes):
         log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
@@ -71,6 +79,13 @@ def serve(
         values["kafkalite.fsync"] = "true"
     folders = _folders(values, data, ephemeral=ephemeral)
     serve_until_stopped(Plan(_checked(values, settings.origins), folders, topics, json, ready_file))
+
+
+def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:
+    """One of two would be passed over; which, nobody should have to know."""
+    for key in keys:
+        if origins.get(key) == "--set":
+            raise WrongUseError(f"{option} and --set {key}=... cannot go together; use one of them")
 
 
 def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tuple[str, ...]:

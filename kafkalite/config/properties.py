@@ -31,7 +31,7 @@ _MEANINGS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(ValueError):
-    """Text that Java refuses; the message says why."""
+    """Text that Java refuses; the message says where and why."""
 
 
 class Property(NamedTuple):
@@ -50,7 +50,10 @@ def parse_properties(data: bytes) -> dict[str, Property]:
         assert key is not None
         separator = _SEPARATOR.match(line, key.end())
         assert separator is not None
-        values[_unescape(key[0])] = Property(_unescape(line[separator.end() :]), number)
+        try:
+            values[_unescape(key[0])] = Property(_unescape(line[separator.end() :]), number)
+        except PropertiesError as error:
+            raise PropertiesError(f"line {number}: {error}") from None
     return values
 
 

@@ -41,6 +41,9 @@ again."""
 STALL_MS = 10_000
 STALL_BYTES = SHARED_BYTES
 
+_OTHER_PROTOCOLS = {"TLS": (b"\x16\x03",), "HTTP": (b"GET ", b"POST", b"PUT ", b"HEAD", b"PRI ")}
+"""How those begin that, read as a length, are beyond most limits."""
+
 _unpack_length = Struct(">i").unpack_from
 
 
@@ -248,7 +251,8 @@ class ReceiveBuffer:
             return None
         size: int = _unpack_length(self._data, start)[0]
         if not 0 <= size <= self._limit_bytes:
-            raise ProtocolError(f"a frame of {size} bytes; the limit is {self._limit_bytes}")
+            seems = _other_protocol(bytes(self._data[start : start + LENGTH_BYTES]))
+            raise ProtocolError(f"a frame of {size} bytes; the limit is {self._limit_bytes}{seems}")
         body = start + LENGTH_BYTES
         if have - LENGTH_BYTES < size:
             self._need = LENGTH_BYTES + size
@@ -341,3 +345,11 @@ class ReceiveBuffer:
             self._is_borrowed = False
             del self._pool.borrowers[self]
             self._pool.give_back(data)
+
+
+def _other_protocol(begin: bytes) -> str:
+    """What a client speaks that has mistaken the listener, if its first bytes tell."""
+    for protocol, beginnings in _OTHER_PROTOCOLS.items():
+        if begin.startswith(beginnings):
+            return f" (the client seems to speak {protocol}, which this listener does not)"
+    return ""

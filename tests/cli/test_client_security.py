@@ -79,7 +79,7 @@ def test_tls_checks_the_broker_and_its_host_unless_told_otherwise(tmp_path: Path
         ("security.protocol=SSL\nssl.keystore.location={}/empty.pem", "a certificate with its key"),
         ("security.protocol=SSL\nssl.truststore.location={}/empty.pem", "no certificate"),
         ("security.protocol=SSL\nssl.keystore.key=x", "keys are read from files"),
-        ("a=\\u00g0", "\\u without"),
+        ("a=\\u00g0", "line 1: \\u without"),
     ],
 )
 def test_what_cannot_be_meant(tmp_path: Path, text: str, says: str) -> None:

@@ -123,6 +123,9 @@ def test_files_the_environment_and_options_each_are_stronger_than_the_one_before
         (["listeners=PLAINTEXT://localhost"], ["Unable to parse PLAINTEXT://localhost"]),
         (["max.connections.per.ip=0"], ["max.connections.per.ip.overrides"]),
         (["listeners=PLAINTEXT://localhost:0", "--port=0"], ["--port", "listeners"]),
+        (["num.partitions=3", "--partitions=4"], ["--partitions and --set num.partitions="]),
+        (["log.dirs=d"], ["--ephemeral and --set log.dirs=... cannot go together"]),
+        (["log.dir=d"], ["--ephemeral and --set log.dir=... cannot go together"]),
         (["--config=there/is/none"], ["--config there/is/none", "No such file"]),
     ],
 )
@@ -134,6 +137,13 @@ def test_what_cannot_be_is_refused_in_one_line(options: list[str], says: list[st
     assert line.startswith("kafkalite: ")
     for text in says:
         assert text in line
+
+
+def test_one_folder_is_not_named_twice() -> None:
+    ended = ran("serve", "--port=0", "--data=d", "--set=log.dirs=e")
+    assert (ended.returncode, ended.stdout) == (2, ""), ended
+    says = "--data and --set log.dirs=... cannot go together; use one of them"
+    assert ended.stderr == f"kafkalite: {says}\n"
 
 
 @pytest.mark.parametrize(

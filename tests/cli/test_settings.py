@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert refusal(files=[missing]) == f"--config {missing}: No such file or directory"
     assert refusal(files=[tmp_path]).startswith(f"--config {tmp_path}: ")
     damaged = write(tmp_path / "damaged", "a=\\u00g0")
-    assert refusal(files=[damaged]).startswith(f"--config {damaged}: \\u without")
+    assert refusal(files=[damaged]).startswith(f"--config {damaged}: line 1: \\u without")
     endless = write(tmp_path / "endless", "a" * (1 << 20) + "=")
     assert refusal(files=[endless]) == f"--config {endless}: it is longer than 1048576 bytes"
 

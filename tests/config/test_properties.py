@@ -52,8 +52,8 @@ def test_utf_8_is_taken_for_latin_1_as_kafka_does() -> None:
 
 
 def test_a_damaged_escape_is_named() -> None:
-    with pytest.raises(PropertiesError, match=r"\\u without the four hexadecimal digits"):
-        parse_properties(b"a=\\u00g1")
+    with pytest.raises(PropertiesError, match=r"^line 3: \\u without the four hexadecimal digits"):
+        parse_properties(b"# \\u\na=1\nlog.dirs=C:\\users\n")
 
 
 def test_each_has_the_line_where_it_begins() -> None:

@@ -64,6 +64,22 @@ def test_a_length_that_cannot_be_is_refused_before_any_room_is_made(size: int) -
     assert pool.lent_bytes == 0
 
 
+@pytest.mark.parametrize(
+    ("begin", "protocol"),
+    [(b"\x16\x03\x01\x02", "TLS"), (b"GET ", "HTTP"), (b"POST", "HTTP"), (b"PRI ", "HTTP")],
+)
+def test_a_client_of_another_protocol_is_named(begin: bytes, protocol: str) -> None:
+    buffer = ReceiveBuffer(BufferPool(1 << 30), LIMIT_BYTES)
+    with pytest.raises(ProtocolError, match=f"seems to speak {protocol}, which this listener"):
+        receive(buffer, begin)
+
+
+def test_no_other_protocol_is_guessed() -> None:
+    buffer = ReceiveBuffer(BufferPool(1 << 30), LIMIT_BYTES)
+    with pytest.raises(ProtocolError, match=f"the limit is {LIMIT_BYTES}$"):
+        receive(buffer, pack(">i", LIMIT_BYTES + 1))
+
+
 def test_the_largest_frame_allowed_is_taken() -> None:
     buffer = ReceiveBuffer(BufferPool(1 << 30), LIMIT_BYTES)
     body = bytes(LIMIT_BYTES)
