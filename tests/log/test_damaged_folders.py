@@ -17,6 +17,7 @@ from tests.log.damaged_broker import Before, check_damaged, made
 
 SEEDS = range(1, 61)
 _PATIENCE_S = 30
+_SEEDS_A_LINE = 100
 
 
 @cache
@@ -43,6 +44,9 @@ def main(first: int, last: int) -> int:
                 notes = " ".join(note for note in error.__notes__ if "trace ends" not in note)
                 told = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
                 sys.stdout.write(f"{'stopped' if clean else 'killed'} {notes}\n    {told}\n")
+        if seed % _SEEDS_A_LINE == 0:
+            sys.stdout.write(f"seeds up to {seed}, {failures} failures\n")
+            sys.stdout.flush()
     faulthandler.cancel_dump_traceback_later()
     return failures
 
