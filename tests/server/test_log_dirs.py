@@ -116,6 +116,19 @@ async def test_a_new_partition_goes_to_the_folder_with_the_fewest(simulation: Si
 
 
 @simulated
+async def test_strays_do_not_count(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks):
+        pass
+    for index in range(5):
+        disks.a.make_folder(f"gone-{index}")
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        assert [len(held) for held in disks.homes("t").values()] == [1, 1, 1]
+
+
+@simulated
 async def test_the_metadata_knows_each_replicas_folder(simulation: Simulation) -> None:
     async with serving(simulation, Disks()) as running:
         await running.create("t", 3)
