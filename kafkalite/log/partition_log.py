@@ -206,7 +206,9 @@ class PartitionLog:
             if header.producer_id != NO_PRODUCER_ID:
                 if header.is_control:
                     stored = header._replace(base_offset=base_offset)
-                    take_in(self.producers, StoredBatch(0, stored, records, position))
+                    aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
+                    if aborted is not None:
+                        active.aborted.add(aborted)
                 else:
                     self.producers.appended(header, base_offset, header.max_timestamp)
             position += size
@@ -338,8 +340,14 @@ class PartitionLog:
 
     def load_producers(self, now: TimestampMs) -> None:
         """Have `producers` know what the log has of them."""
+        segments = self._segments
+        lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
         start = self._snapshots.load(
-            self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
+            self.producers,
+            end_offset=self.end_offset,
+            now=now,
+            kept=segments.base_offsets,
+            limit=next(lost, None),
         )
         if start is None:
             start = self.log_start_offset
