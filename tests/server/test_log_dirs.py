@@ -25,6 +25,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.simulation import Simulation
 from tests.log.refusing_disk import RefusingDisk
 from tests.server.group_requests import commit, committed, find
@@ -330,3 +331,21 @@ async def test_what_was_in_a_folder_that_is_new_and_empty_now_stays_offline(
     disks.b = lost
     async with serving(simulation, disks) as running:
         assert await running.read("t", partition=1) == [b"x"]
+
+
+@simulated
+async def test_records_in_any_folder_whose_topic_is_lost_are_not_set_aside(
+    simulation: Simulation,
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    disks.a.remove_folder("__cluster_metadata-0")
+    disks.a.remove_folder("t-0")
+    for disk in (disks.a, disks.b, disks.c):
+        disk.remove(CLEAN_SHUTDOWN)
+    with pytest.raises(LostTopicsError, match="/b/t-1, /c/t-2"):
+        async with serving(simulation, disks):
+            pass
+    assert disks.homes("t") == {"a": [], "b": [1], "c": [2]}
