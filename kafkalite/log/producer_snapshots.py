@@ -102,12 +102,12 @@ class ProducerSnapshots:
 
     def retire_below(self, offset: Offset) -> list[str]:
         """Rename those of segments that are gone, and tell their new names; the newest stays."""
-        gone = [found for found in self.offsets() if found < offset and found != self.newest]
-        return retire(self._files, map(self._path, gone))
+        return self.retire_at(found for found in self.offsets() if found < offset)
 
     def retire_at(self, offsets: Iterable[Offset]) -> list[str]:
         """As `retire_below`, those at just these offsets."""
-        gone = [offset for offset in offsets if offset != self.newest]
+        newest = max(self.offsets(), default=None)
+        gone = [offset for offset in offsets if offset != newest]
         return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:

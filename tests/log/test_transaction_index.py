@@ -146,3 +146,16 @@ def test_a_torn_tail_takes_its_aborts_with_it() -> None:
 def test_bytes_that_are_no_index_are_refused(data: bytes) -> None:
     with pytest.raises(CorruptRecordError):
         parse_transaction_index(data)
+
+
+def test_snapshots_that_a_replay_passed_over_go_with_their_segments() -> None:
+    made = Transactional()
+    for sequence in range(3):
+        made.send(7, sequence, ("a", str(sequence)))
+        made.end(7, commit=False)
+        made.roll()
+    made.log = open_log(made.files, CONFIG, clean=False)
+    made.clean()
+    assert [segment.base_offset for segment in made.log.segments] == [0, 6]
+    names = [name for name in made.files.list(FOLDER) if name.endswith(".snapshot")]
+    assert names == [f"{6:020d}.snapshot"]
