@@ -172,7 +172,9 @@ async def test_a_topic_that_is_deleted_takes_its_old_files_along(
 
 
 @served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
-async def test_so_does_one_that_is_made_again_at_once(running: Running) -> None:
+async def test_so_does_one_that_is_made_again_at_once(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
     configs = {**ONE_A_SEGMENT, "retention.bytes": "1", "file.delete.delay.ms": "10000"}
     for _ in range(2):
         await running.create("t", configs=configs)
@@ -184,6 +186,7 @@ async def test_so_does_one_that_is_made_again_at_once(running: Running) -> None:
     await running.create("t", configs=configs)
     await running.wait_ms(11_000)
     assert await earliest(running) == 0
+    assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
 
 
 @served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
