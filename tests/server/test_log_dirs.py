@@ -15,6 +15,7 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.log.meta_properties import LogDirectoryError
+from kafkalite.metadata.store import CommitResult
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -24,7 +25,9 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.simulation import Simulation
 from tests.log.refusing_disk import RefusingDisk
@@ -349,3 +352,37 @@ async def test_records_in_any_folder_whose_topic_is_lost_are_not_set_aside(
         async with serving(simulation, disks):
             pass
     assert disks.homes("t") == {"a": [], "b": [1], "c": [2]}
+
+
+@simulated
+async def test_a_crash_of_one_folder_is_one_of_the_broker(simulation: Simulation) -> None:
+    """What was in it may have lost records: clients tell by the leader epoch."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    disks.b.remove(CLEAN_SHUTDOWN)
+    async with serving(simulation, disks) as running:
+        assert [each.leader_epoch for each in running.topic("t").partitions] == [1, 1, 1]
+
+
+@simulated
+async def test_what_has_failed_before_the_metadata_knew_its_folder_is_not_made_anew(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DirectoryReports, "_report_later", lambda self, wait_ms: None)
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        disks.b.error = EIO
+        assert await codes(running, "t", 3) == [0, STORAGE, 0]
+        record = PartitionChangeRecord(partition_id=1, topic_id=running.topic("t").id, leader=1)
+        results: list[CommitResult] = []
+        session = running.broker._session
+        assert session is not None
+        session.commit(running.broker.image.epoch, (record,), results.append)
+        assert running.topic("t").partitions[1].leader_epoch == 1
+        assert await codes(running, "t", 3) == [0, STORAGE, 0]
+        disks.b.error = None
+        assert disks.homes("t") == {"a": [0], "b": [1], "c": [2]}
