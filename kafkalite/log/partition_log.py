@@ -310,10 +310,7 @@ class PartitionLog:
 
         `OSError` leaves the segments that the disk did not let go."""
         self.delete_records(offset)
-        self.folder.is_durable = False
-        paths = self._segments.retire_below(offset)
-        paths += self._snapshots.retire_below(self._segments.first_offset)
-        return RetiredFiles(self._files, tuple(paths))
+        return self.folder.retire_below(offset)
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
         """Drop every record at or above `offset`, and what else stands in the same batch.
@@ -367,14 +364,8 @@ class PartitionLog:
     def begin_sync(self) -> LogSync:
         """All records so far are to survive a loss of power: `run` it, and then `end_sync`, before
         another is begun."""
-        folder = self.folder
-        above = () if folder.is_durable else (folder.path.rpartition("/")[0],)
-        unsynced = folder.unsynced(self.recovery_point)
-        folder.synced()
+        self._sync = self.folder.begin_sync(self.end_offset, self.recovery_point)
         self.flush_at = self.end_offset + self._config.flush_messages
-        self._sync = LogSync(
-            self._files, self.end_offset, unsynced.files, (*unsynced.folders, *above)
-        )
         return self._sync
 
     def end_sync(self, sync: LogSync, *, is_durable: bool) -> None:
