@@ -21,10 +21,8 @@ from kafkalite.log.index_checks import (
     check_time_entries,
 )
 from kafkalite.log.inspection import (
-    AbortedTransaction,
     FileKind,
     TimeIndexEntry,
-    read_aborted_transactions,
     read_offset_entries,
     read_time_entries,
 )
@@ -32,6 +30,7 @@ from kafkalite.log.producer_snapshots import parse_snapshot
 from kafkalite.log.producers import BatchMetadata
 from kafkalite.log.scan import StoredBatch, scan_batches
 from kafkalite.log.segment import MAX_RELATIVE_OFFSET
+from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.control import read_end_transaction_marker
 from kafkalite.protocol.records.record import read_records
@@ -204,7 +203,7 @@ class SegmentWalk:
     def _aborted(self, base: Offset) -> Generator[Finding, None, dict[Offset, AbortedTransaction]]:
         path = self._path(base, FileKind.TRANSACTION_INDEX)
         try:
-            entries = read_aborted_transactions(read_file(self._files, path) or b"")
+            entries = parse_transaction_index(read_file(self._files, path) or b"")
         except CorruptRecordError as error:
             yield Finding(path, f"is {error}")
             return {}

@@ -26,8 +26,10 @@ from kafkalite.types import Offset, ProducerId
 
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
 
+TRANSACTION_INDEX_VERSION = 0
+"""Of each entry; there is no other."""
+
 _ENTRY = Struct(">hqqqq")
-_VERSION = 0
 
 
 class AbortedTransaction(NamedTuple):
@@ -42,7 +44,9 @@ class AbortedTransaction(NamedTuple):
 
 def format_transaction_index(transactions: Iterable[AbortedTransaction]) -> bytes:
     """The content of the file, in the order given."""
-    return b"".join(_ENTRY.pack(_VERSION, *transaction) for transaction in transactions)
+    return b"".join(
+        _ENTRY.pack(TRANSACTION_INDEX_VERSION, *transaction) for transaction in transactions
+    )
 
 
 def parse_transaction_index(data: bytes) -> list[AbortedTransaction]:
@@ -51,7 +55,7 @@ def parse_transaction_index(data: bytes) -> list[AbortedTransaction]:
         raise CorruptRecordError(f"a transaction index of {len(data)} bytes")
     found = []
     for version, producer_id, first, last, stable in _ENTRY.iter_unpack(data):
-        if version != _VERSION:
+        if version != TRANSACTION_INDEX_VERSION:
             raise CorruptRecordError(f"an aborted transaction of version {version}")
         if not 0 <= first <= last:
             raise CorruptRecordError(f"a transaction from offset {first} to {last}")
