@@ -55,6 +55,7 @@ SETTINGS = {
 }
 FIRST_MS = 1_700_000_000_000
 NEVER_MS = 2**62
+TEMPORARY = (".cleaned", ".swap", ".deleted")
 KEYS = [None, *(f"k{number}" for number in range(12)), "a key that is longer than a digest"]
 VALUES = [None, "", "x", "v" * 40, "w" * 140]
 
@@ -81,7 +82,9 @@ class Cluster(NamedTuple):
         ConfluentAdmin(self.address).set_configs(topic, settings)
 
     def set_policy(self, topic: str, policy: str) -> None:
-        ConfluentAdmin(self.address).set_configs(topic, {"cleanup.policy": policy})
+        admin = ConfluentAdmin(self.address)
+        admin.set_configs(topic, {"cleanup.policy": policy})
+        wait_for(lambda: admin.topic_configs(topic)["cleanup.policy"] == policy, "the policy")
 
     def cleaned_to(self, topic: str) -> Offset | None:
         return read_offsets(OsFiles(str(self.logs)), CLEANER_OFFSETS).get(TopicPartition(topic, 0))
@@ -232,38 +235,52 @@ def compact(root: Path, log: PartitionLog, checkpoint: Offset | None, now: Times
     return job.end_offset
 
 
+def temporary(folder: Path) -> list[str]:
+    """Files of a cleaning that is under way, or was a moment ago."""
+    return [file.name for file in folder.iterdir() if file.name.endswith(TEMPORARY)]
+
+
+def copy_if_at_rest(cluster: Cluster, topic: str, root: Path) -> bool:
+    """Copy Kafka's folder; False when it changed meanwhile, or a transaction is open in it: markers
+    are written a moment after the commit is answered, and a policy is followed a moment after it
+    was set."""
+    theirs = cluster.logs / f"{topic}-0"
+    shutil.rmtree(root, ignore_errors=True)
+    checkpoint = cluster.cleaned_to(topic)
+    try:
+        shutil.copytree(theirs, root / theirs.name)
+    except shutil.Error:
+        return False
+    if temporary(theirs) or temporary(root / theirs.name):
+        return False
+    is_decided = open_copy(root, topic).producers.first_unstable_offset is None
+    return is_decided and cluster.cleaned_to(topic) == checkpoint
+
+
 @pytest.mark.parametrize("timestamps", ["CreateTime", "LogAppendTime"])
 def test_both_leave_the_same(cluster: Cluster, topic: str, tmp_path: Path, timestamps: str) -> None:
     cluster.create(topic, timestamps)
     writer = Writer(cluster.address, topic, seed=6)
     theirs = cluster.logs / f"{topic}-0"
-    checkpoint: Offset | None = None
     for round, rounds in enumerate((40, 20, 10)):
         writer.fill(rounds)
-        while active_segment(theirs) <= (checkpoint or 0):
+        while active_segment(theirs) <= (cluster.cleaned_to(topic) or 0):
             writer.fill(5)  # Or else there is nothing new that may be cleaned.
         root = tmp_path / str(round)
-
-        def is_decided(root: Path = root) -> bool:
-            """Markers are written a moment after the commit is answered."""
-            shutil.rmtree(root, ignore_errors=True)
-            shutil.copytree(theirs, root / theirs.name)
-            return open_copy(root, topic).producers.first_unstable_offset is None
-
-        wait_for(is_decided, "the last marker")
+        wait_for(partial(copy_if_at_rest, cluster, topic, root), "the last marker")
+        checkpoint = cluster.cleaned_to(topic)
         before = horizons(root / theirs.name)
         cluster.set_policy(topic, "compact")
         wait_for(partial(cluster.has_cleaned, topic, checkpoint), "the cleaner")
         cluster.set_policy(topic, "delete")
-        wait_for(lambda: not list(theirs.glob("*.deleted")), "the old files to go")
+        wait_for(lambda: not temporary(theirs), "the old files to go")
 
         new = horizons(theirs) - before
         assert len(new) <= 1
         now = TimestampMs(new.pop() - 1) if new else RealClock().now_ms()
         log = open_copy(root, topic)
         end_offset = compact(root, log, checkpoint, now)
-        checkpoint = cluster.cleaned_to(topic)
-        assert end_offset == checkpoint
+        assert end_offset == cluster.cleaned_to(topic)
         ours = files_of(root / theirs.name)
         assert len(ours) > 5
         assert ours == files_of(theirs)

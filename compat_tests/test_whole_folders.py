@@ -34,6 +34,7 @@ class RealKafka:
                 *(KAFKA, "start", "--port", "0", "--data", folder),
                 *("--config", "offsets.topic.num.partitions=5"),
                 *("--config", "group.initial.rebalance.delay.ms=0"),
+                *("--config", "metadata.log.max.record.bytes.between.snapshots=2000"),
                 *("--config", "broker.session.timeout.ms=4000"),  # It waits so long after a kill.
             ],
             capture_output=True,
@@ -131,6 +132,8 @@ def test_kafkalite_takes_over_what_kafka_left(
     fill(kafkalite, theirs.address)
     before = contents(kafkalite, theirs.address)
     theirs.end(how)
+    metadata = tmp_path / "logs" / "__cluster_metadata-0"
+    assert len(list(metadata.glob("*.checkpoint"))) > 1, "that of the format, and snapshots"
     ours = start_kafkalite(tmp_path / "logs")
     taken_over = contents(kafkalite, ours.address)
     assert taken_over.after(how) == before.after(how)

@@ -19,20 +19,19 @@ from kafkalite.log.index_checks import (
     check_time_entries,
 )
 from kafkalite.log.inspection import (
-    AbortedTransaction,
     FileKind,
     LogFact,
     NamedFile,
     OffsetEntry,
     TimeIndexEntry,
     parse_name,
-    read_aborted_transactions,
     read_offset_entries,
     read_time_entries,
     walk_log,
 )
 from kafkalite.log.producer_snapshots import parse_snapshot
 from kafkalite.log.producers import ProducerState
+from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +100,7 @@ def _facts(files: OsFiles, path: Path, named: NamedFile, wish: Wish) -> Iterator
             else:
                 yield from _index_facts(files, path, named, wish)
         case FileKind.TRANSACTION_INDEX:
-            yield from read_aborted_transactions(_content(files, path.name))
+            yield from parse_transaction_index(_content(files, path.name))
         case FileKind.PRODUCER_SNAPSHOT:
             yield from parse_snapshot(_content(files, path.name))
 

@@ -17,7 +17,6 @@ from kafkalite.log.index_checks import (
     TimestampOutOfOrder,
 )
 from kafkalite.log.inspection import (
-    AbortedTransaction,
     BatchFact,
     InvalidEnd,
     OffsetEntry,
@@ -26,6 +25,7 @@ from kafkalite.log.inspection import (
     UnreadableRecords,
 )
 from kafkalite.log.producers import ProducerState
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.protocol.records.batch import BatchHeader, TimestampType
 
 

@@ -22,7 +22,6 @@ from kafkalite.log.index_checks import (
     TimestampOutOfOrder,
 )
 from kafkalite.log.inspection import (
-    AbortedTransaction,
     BatchFact,
     FileKind,
     InvalidEnd,
@@ -32,6 +31,7 @@ from kafkalite.log.inspection import (
     UnreadableRecords,
 )
 from kafkalite.log.producers import ProducerState
+from kafkalite.log.transaction_index import TRANSACTION_INDEX_VERSION, AbortedTransaction
 from kafkalite.protocol.records.batch import BatchHeader, TimestampType
 
 _NO_RECORD = -1
@@ -80,7 +80,7 @@ class TextLines:
                 yield f"timestamp: {fact.timestamp} offset: {fact.offset}"
             case AbortedTransaction():
                 yield (
-                    f"version: {fact.version} producerId: {fact.producer_id} "
+                    f"version: {TRANSACTION_INDEX_VERSION} producerId: {fact.producer_id} "
                     f"firstOffset: {fact.first_offset} lastOffset: {fact.last_offset} "
                     f"lastStableOffset: {fact.last_stable_offset}"
                 )

@@ -26,7 +26,7 @@ from kafkalite.log.files import Files
 from kafkalite.log.producers import ProducerState
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.segment import Segment
-from kafkalite.log.transaction_index import AbortedTransaction, read_transaction_index
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset, ProducerId, TimestampMs
 
 _LEAST_PIECE_BYTES = 4096
@@ -74,11 +74,7 @@ class LogCleaning:
         that are damaged, `OSError` when the disk refuses.
         """
         segments = self._log.segments
-        aborted = [
-            entry
-            for segment in segments
-            for entry in read_transaction_index(self._files, _path_of(segment))
-        ]
+        aborted = [entry for segment in segments for entry in segment.aborted.all]
         dirty = between(segments, self._start, self._upper)
         if not dirty:
             return
@@ -188,10 +184,6 @@ class LogCleaning:
     def _check_unchanged(self, segments: Sequence[Segment]) -> None:
         if not self._log.folder.segments.has_closed(segments):
             raise CleaningAbortedError(f"segments of {self._log.name} went away meanwhile")
-
-
-def _path_of(segment: Segment) -> str:
-    return segment.name.removesuffix(".log")
 
 
 def _last_records(states: Sequence[ProducerState]) -> dict[ProducerId, LastRecord]:

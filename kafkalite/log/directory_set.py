@@ -183,6 +183,11 @@ class DirectorySet:
         """It lives there from now on."""
         self._homes[partition] = directory
 
+    @property
+    def settled(self) -> tuple[TopicPartition, ...]:
+        """All that have a home."""
+        return tuple(self._homes)
+
     def forget(self, partition: TopicPartition) -> None:
         """It lives nowhere any more."""
         self._homes.pop(partition, None)

@@ -2,13 +2,12 @@
 
     .log          record batches: `scan.scan_batches`
     .index        OffsetEntry    .timeindex    TimeIndexEntry    (relative to the file's name)
-    .txnindex     AbortedTransaction: int16 version, int64 producer id, first offset, last offset,
-                  last stable offset, big-endian
+    .txnindex     aborted transactions: `transaction_index.parse_transaction_index`
     .snapshot     producers: `producer_snapshots.parse_snapshot`
     .checkpoint   a snapshot of the metadata: record batches
 
 What is read here need not make sense: the entries come as they stand, for whoever judges them.
-Source: Kafka's `OffsetIndex`, `TimeIndex`, `TransactionIndex`, `Snapshots`.
+Source: Kafka's `OffsetIndex`, `TimeIndex`, `Snapshots`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
 from kafkalite.log.scan import StoredBatch, scan_batches
 from kafkalite.protocol.records.batch import MAX_SEQUENCE, NO_SEQUENCE, BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import Record, read_records
-from kafkalite.types import LeaderEpoch, Offset, ProducerId, TimestampMs
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs
 
 
 class FileKind(Enum):
@@ -63,22 +62,10 @@ class TimeIndexEntry(NamedTuple):
     offset: Offset
 
 
-class AbortedTransaction(NamedTuple):
-    """A transaction whose records consumers of `read_committed` do not see."""
-
-    version: int
-    producer_id: ProducerId
-    first_offset: Offset
-    last_offset: Offset
-    """That of its marker."""
-    last_stable_offset: Offset
-
-
 _NAME = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\.[a-z]+)")
 _KINDS = {kind.value: kind for kind in FileKind}
 _OFFSET_ENTRY = Struct(">ii")
 _TIME_ENTRY = Struct(">qi")
-_ABORTED = Struct(">hqqqq")
 
 
 def parse_name(name: str) -> NamedFile | None:
@@ -113,19 +100,6 @@ def read_time_entries(data: bytes, base_offset: Offset) -> list[TimeIndexEntry]:
         if relative == 0 and entries:
             break
         entries.append(TimeIndexEntry(timestamp, Offset(base_offset + relative)))
-    return entries
-
-
-def read_aborted_transactions(data: bytes) -> list[AbortedTransaction]:
-    """Of a `.txnindex`; `CorruptRecordError` for one that is no row of whole entries."""
-    if len(data) % _ABORTED.size:
-        raise CorruptRecordError(f"a transaction index of {len(data)} bytes")
-    entries = [AbortedTransaction._make(entry) for entry in _ABORTED.iter_unpack(data)]
-    for entry in entries:
-        if entry.version != 0:
-            raise CorruptRecordError(
-                f"a transaction index with an entry of version {entry.version}"
-            )
     return entries
 
 

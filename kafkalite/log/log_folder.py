@@ -19,7 +19,9 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata
 from kafkalite.log.epochs import FILE_NAME, LeaderEpochs
 from kafkalite.log.files import Files
+from kafkalite.log.log_sync import LogSync
 from kafkalite.log.producer_snapshots import ProducerSnapshots
+from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.segment import Segment
 from kafkalite.log.segments import SegmentList
 from kafkalite.types import Offset, TimestampMs, Uuid
@@ -78,6 +80,14 @@ class LogFolder:
         segment.jitter_ms = self._jitter_ms(segment)
         self.segments.add(segment)
 
+    def retire_below(self, offset: Offset) -> RetiredFiles:
+        """Let go of the segments below `offset`, but the active one, and of their snapshots; see
+        `SegmentList.retire_below`."""
+        self.is_durable = False
+        paths = self.segments.retire_below(offset)
+        paths += self.snapshots.retire_below(self.segments.first_offset)
+        return RetiredFiles(self._files, tuple(paths))
+
     def _jitter_ms(self, segment: Segment) -> int:
         """By chance, as the seed has it: another one for each segment of each log."""
         limit = min(segment.config.segment_jitter_ms, segment.config.segment_ms)
@@ -131,6 +141,13 @@ class LogFolder:
                 self.is_durable = False
                 paths += part.unsynced()
         return Unsynced(tuple(paths), () if self.is_durable else (self.path,))
+
+    def begin_sync(self, end_offset: Offset, recovery_point: Offset) -> LogSync:
+        """What a sync of the log up to `end_offset` has to do; from now on it counts as done."""
+        above = () if self.is_durable else (self.path.rpartition("/")[0],)
+        unsynced = self.unsynced(recovery_point)
+        self.synced()
+        return LogSync(self._files, end_offset, unsynced.files, (*unsynced.folders, *above))
 
     def not_synced(self, recovery_point: Offset) -> None:
         """The disk may have nothing of what `unsynced` told of, although it counts as synced."""

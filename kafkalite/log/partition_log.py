@@ -206,7 +206,9 @@ class PartitionLog:
             if header.producer_id != NO_PRODUCER_ID:
                 if header.is_control:
                     stored = header._replace(base_offset=base_offset)
-                    take_in(self.producers, StoredBatch(0, stored, records, position))
+                    aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
+                    if aborted is not None:
+                        active.aborted.add(aborted)
                 else:
                     self.producers.appended(header, base_offset, header.max_timestamp)
             position += size
@@ -308,10 +310,7 @@ class PartitionLog:
 
         `OSError` leaves the segments that the disk did not let go."""
         self.delete_records(offset)
-        self.folder.is_durable = False
-        paths = self._segments.retire_below(offset)
-        paths += self._snapshots.retire_below(self._segments.first_offset)
-        return RetiredFiles(self._files, tuple(paths))
+        return self.folder.retire_below(offset)
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
         """Drop every record at or above `offset`, and what else stands in the same batch.
@@ -338,8 +337,14 @@ class PartitionLog:
 
     def load_producers(self, now: TimestampMs) -> None:
         """Have `producers` know what the log has of them."""
+        segments = self._segments
+        lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
         start = self._snapshots.load(
-            self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
+            self.producers,
+            end_offset=self.end_offset,
+            now=now,
+            kept=segments.base_offsets,
+            limit=next(lost, None),
         )
         if start is None:
             start = self.log_start_offset
@@ -359,14 +364,8 @@ class PartitionLog:
     def begin_sync(self) -> LogSync:
         """All records so far are to survive a loss of power: `run` it, and then `end_sync`, before
         another is begun."""
-        folder = self.folder
-        above = () if folder.is_durable else (folder.path.rpartition("/")[0],)
-        unsynced = folder.unsynced(self.recovery_point)
-        folder.synced()
+        self._sync = self.folder.begin_sync(self.end_offset, self.recovery_point)
         self.flush_at = self.end_offset + self._config.flush_messages
-        self._sync = LogSync(
-            self._files, self.end_offset, unsynced.files, (*unsynced.folders, *above)
-        )
         return self._sync
 
     def end_sync(self, sync: LogSync, *, is_durable: bool) -> None:

@@ -72,8 +72,10 @@ class ProducerSnapshots:
         end_offset: Offset,
         now: TimestampMs,
         kept: frozenset[Offset],
+        limit: Offset | None = None,
     ) -> Offset | None:
         """Restore the newest sound snapshot at or below `end_offset`: its offset, None without one.
+        With `limit` it is at or below that too; those between stay.
 
         Removes those above (of a log since cut), damaged ones, those that neither belong to a
         segment in `kept` nor are the newest, and those below the first segment: what came between
@@ -82,11 +84,12 @@ class ProducerSnapshots:
         first = min(kept, default=Offset(0))
         producers.restore([], now)
         self.newest = None
+        is_newest = True
         for offset in reversed(self.offsets()):
-            if not first <= offset <= end_offset or (
-                self.newest is not None and offset not in kept
-            ):
+            if not first <= offset <= end_offset or not (is_newest or offset in kept):
                 self._files.remove(self._path(offset))
+            elif limit is not None and offset > limit:
+                is_newest = False
             elif self.newest is None:
                 try:
                     states = parse_snapshot(read_file(self._files, self._path(offset)) or b"")
@@ -94,18 +97,18 @@ class ProducerSnapshots:
                     self._files.remove(self._path(offset))
                 else:
                     producers.restore(states, now)
-                    self.newest = offset
+                    self.newest, is_newest = offset, False
                     self.is_synced = not states
         return self.newest
 
     def retire_below(self, offset: Offset) -> list[str]:
         """Rename those of segments that are gone, and tell their new names; the newest stays."""
-        gone = [found for found in self.offsets() if found < offset and found != self.newest]
-        return retire(self._files, map(self._path, gone))
+        return self.retire_at(found for found in self.offsets() if found < offset)
 
     def retire_at(self, offsets: Iterable[Offset]) -> list[str]:
         """As `retire_below`, those at just these offsets."""
-        gone = [offset for offset in offsets if offset != self.newest]
+        newest = max(self.offsets(), default=None)
+        gone = [offset for offset in offsets if offset != newest]
         return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:

@@ -26,8 +26,9 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Buffer, Files
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
-from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
+from kafkalite.log.segment import LOG_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransaction
 from kafkalite.log.unfinished_swaps import finish_swaps
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import read_records
@@ -159,6 +160,7 @@ class LogLoader:
         last = segments[-1]
         try:
             last.read_to_end()
+            last.aborted.load()
         except CorruptRecordError:
             cut = recover_segment(last, self.epochs)
             cuts += [] if cut is None else [cut]
@@ -191,7 +193,7 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     read here, and are not cut either.
     """
     end = segment.size
-    reason = ""
+    reason, has_transactions = "", False
     file = segment.begin_rebuild()
     try:
         for batch in scan_batches(file, 0, end):
@@ -202,10 +204,12 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
             segment.added(
                 header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
             )
+            has_transactions = has_transactions or header.is_transactional
             if header.partition_leader_epoch > epochs.latest:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
     except CorruptRecordError as error:
         reason = str(error)
+    segment.aborted.forget(is_lost=has_transactions)
     if segment.size == end:
         return None
     if is_legacy(file, segment.size, end):
@@ -245,19 +249,33 @@ def replay_producers(
         for batch in scan_batches(segment.file, found.position, segment.size):
             if batch.header.base_offset >= end:
                 return
-            take_in(producers, batch)
+            aborted = take_in(producers, batch)
+            if aborted is not None:
+                segment.aborted.add(aborted)
+        segment.aborted.is_lost = False
+        if not is_last:
+            segment.aborted.save()
 
 
-def take_in(producers: ProducerStates, batch: StoredBatch) -> None:
-    """Let one stored batch tell on its producer, if it has one."""
+def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction | None:
+    """Let one stored batch tell on its producer, if it has one: the transaction that it aborts."""
     header = batch.header
     if header.producer_id == NO_PRODUCER_ID:
-        return
+        return None
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)
-        return
-    for epoch, timestamp in _read_markers(batch):
-        producers.transaction_ended(header, epoch, timestamp)
+        return None
+    for marker in _read_markers(batch):
+        first = producers.transaction_ended(header, marker.coordinator_epoch, marker.timestamp)
+        if first is not None and not marker.is_commit:
+            stable = producers.first_unstable_offset
+            return AbortedTransaction(
+                header.producer_id,
+                first,
+                header.last_offset,
+                header.next_offset if stable is None else stable,
+            )
+    return None
 
 
 def check_markers(records: Buffer, headers: Sequence[BatchHeader]) -> None:
@@ -273,6 +291,7 @@ def check_markers(records: Buffer, headers: Sequence[BatchHeader]) -> None:
 
 
 class _Marker(NamedTuple):
+    is_commit: bool
     coordinator_epoch: int
     timestamp: TimestampMs
 
@@ -286,5 +305,5 @@ def _read_markers(batch: StoredBatch) -> list[_Marker]:
     for record in read_records(batch.buffer, batch.at, batch.header, _CONTROL_BATCH_BYTES):
         marker = read_end_transaction_marker(record)
         if marker is not None:
-            markers.append(_Marker(marker.coordinator_epoch, record.timestamp))
+            markers.append(_Marker(marker.is_commit, marker.coordinator_epoch, record.timestamp))
     return markers

@@ -28,12 +28,12 @@ from kafkalite.log.segment_indexes import (
     SegmentIndexes,
     peek_latest,
 )
+from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransactions
 from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
-TRANSACTION_INDEX_SUFFIX = ".txnindex"
 MAX_RELATIVE_OFFSET = 2**31 - 1
 
 _log = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class Segment:
         "_indexes",
         "_path",
         "_tail",
+        "aborted",
         "base_offset",
         "config",
         "created_ms",
@@ -78,6 +79,8 @@ class Segment:
         """A segment whose `.log` is there and is empty, or else to be told by `existing`."""
         self._files = files
         self._path = f"{folder}/{base_offset:020d}"
+        self.aborted = AbortedTransactions(files, self._path)
+        """Transactions whose abort markers stand here."""
         self._file: File | None = None
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
@@ -125,6 +128,7 @@ class Segment:
         """A new segment whose `.log` is made at its first use, in a folder that is there then."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
+        segment.aborted.begin()
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -373,6 +377,7 @@ class Segment:
             self._first_timestamp = None
             self.created_ms = now
         self.read_to_end()
+        self.aborted.cut(offset)
 
     def seal(self) -> None:
         """Write the indexes as they stay: the segment rolls or closes."""
@@ -381,6 +386,9 @@ class Segment:
         if indexes.save(self._files, self._path):
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
+        if self.aborted.save():
+            self.is_synced = False
+            self.has_new_names = True
 
     def unsynced(self) -> list[str]:
         """The files whose bytes the disk may not have: the `.log`, and the indexes as far as they
@@ -396,7 +404,7 @@ class Segment:
             if len(self.indexes.offsets)
             else []
         )
-        return [self.name, *filter(self._files.exists, indexes)]
+        return [self.name, *filter(self._files.exists, (*indexes, self.aborted.name))]
 
     def synced(self) -> None:
         """The disk has them."""

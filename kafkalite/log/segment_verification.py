@@ -21,10 +21,8 @@ from kafkalite.log.index_checks import (
     check_time_entries,
 )
 from kafkalite.log.inspection import (
-    AbortedTransaction,
     FileKind,
     TimeIndexEntry,
-    read_aborted_transactions,
     read_offset_entries,
     read_time_entries,
 )
@@ -32,10 +30,11 @@ from kafkalite.log.producer_snapshots import parse_snapshot
 from kafkalite.log.producers import BatchMetadata
 from kafkalite.log.scan import StoredBatch, scan_batches
 from kafkalite.log.segment import MAX_RELATIVE_OFFSET
+from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.control import read_end_transaction_marker
 from kafkalite.protocol.records.record import read_records
-from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, Offset, ProducerId
+from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
 
 _CONTROL_BATCH_BYTES = 1 << 16
 
@@ -107,9 +106,13 @@ class SegmentWalk:
             self.size_bytes = log.size
             aborted = yield from self._aborted(base)
             times = yield from self._indexes(log, base, is_last=is_last)
-            yield from self._batches(log, base, times, aborted)
+            latest = yield from self._batches(log, base, times or (), aborted)
         finally:
             log.close()
+        known = times[-1].timestamp if times else NO_TIMESTAMP
+        if not is_last and times is not None and latest > known:
+            problem = f"ends before timestamp {latest}, the latest of its log"
+            yield Finding(self._path(base, FileKind.TIME_INDEX), problem)
         for entry in aborted.values():
             problem = f"has a transaction that no marker aborts at offset {entry.last_offset}"
             yield Finding(self._path(base, FileKind.TRANSACTION_INDEX), problem)
@@ -120,7 +123,8 @@ class SegmentWalk:
         base: Offset,
         times: Sequence[TimeIndexEntry],
         aborted: dict[Offset, AbortedTransaction],
-    ) -> Iterator[Finding]:
+    ) -> Generator[Finding, None, TimestampMs]:
+        """The generator's value is the latest timestamp."""
         name, position = self._path(base, FileKind.LOG), 0
         due, latest, next_time = base, NO_TIMESTAMP, 0
         try:
@@ -144,6 +148,7 @@ class SegmentWalk:
         except CorruptRecordError as error:
             yield Finding(name, f"{log.size - position} bytes from {position} on: {error}")
         self.end_offset = due
+        return latest
 
     def _epoch(self, header: BatchHeader) -> Iterator[Finding]:
         epoch, offset = header.partition_leader_epoch, header.base_offset
@@ -198,7 +203,7 @@ class SegmentWalk:
     def _aborted(self, base: Offset) -> Generator[Finding, None, dict[Offset, AbortedTransaction]]:
         path = self._path(base, FileKind.TRANSACTION_INDEX)
         try:
-            entries = read_aborted_transactions(read_file(self._files, path) or b"")
+            entries = parse_transaction_index(read_file(self._files, path) or b"")
         except CorruptRecordError as error:
             yield Finding(path, f"is {error}")
             return {}
@@ -206,7 +211,8 @@ class SegmentWalk:
 
     def _indexes(
         self, log: File, base: Offset, *, is_last: bool
-    ) -> Generator[Finding, None, list[TimeIndexEntry]]:
+    ) -> Generator[Finding, None, list[TimeIndexEntry] | None]:
+        """The generator's value: the entries of the time index; None: it cannot be read."""
         offset_path = self._path(base, FileKind.OFFSET_INDEX)
         time_path = self._path(base, FileKind.TIME_INDEX)
         offset_data = read_file(self._files, offset_path)
@@ -230,7 +236,7 @@ class SegmentWalk:
                 yield Finding(time_path, "has entries that do not ascend")
         except CorruptRecordError as error:
             yield Finding(time_path, f"is {error}")
-            return []
+            return None
         times = read_time_entries(time_data or b"", base)
         for complaint in check_time_entries(log, offsets, times):
             time = complaint.entry

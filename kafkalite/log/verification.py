@@ -34,7 +34,7 @@ from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.epochs import FILE_NAME as EPOCHS
 from kafkalite.log.epochs import EpochStart, parse_epochs
 from kafkalite.log.files import Files
-from kafkalite.log.folder_names import parse_partition
+from kafkalite.log.folder_names import METADATA_PARTITION, parse_partition
 from kafkalite.log.inspection import FileKind, parse_name
 from kafkalite.log.meta_properties import META_PROPERTIES, LogDirectoryError, parse_meta
 from kafkalite.log.segment_verification import Finding, SegmentWalk
@@ -45,6 +45,9 @@ QUORUM_STATE = "quorum-state"
 _MOST_OF_A_FILE = 20
 """Findings that are told of one file; the rest is counted."""
 _OFFSETS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
+_OF_A_CLEAN_STOP = (RECOVERY_POINTS, HIGH_WATERMARKS)
+"""Those that tell of what is there, and nothing else, after a clean stop."""
+_BESIDE_A_LOG = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 
 Advanced = Callable[[int], None]
 """Is told how many bytes of logs have been read so far."""
@@ -72,8 +75,9 @@ def extent_of(files: Files) -> Extent:
 
 def log_bytes(files: Files, folder: str) -> int:
     """Of all segments of a partition."""
-    names = (name for name in files.list(folder) if name.endswith(FileKind.LOG.value))
-    return sum(files.size(f"{folder}/{name}") for name in names)
+    paths = (f"{folder}/{name}" for name in files.list(folder))
+    logs = (path for path in paths if path.endswith(FileKind.LOG.value))
+    return sum(files.size(path) for path in logs if not files.is_folder(path))
 
 
 class Verification:
@@ -87,16 +91,25 @@ class Verification:
 
     def log_folder(self, extent: Extent) -> Iterator[Finding]:
         """All of the log folder at the root."""
-        yield from self._meta_properties()
+        yield from self._told(META_PROPERTIES, self._meta_properties())
+        for name in self._files.list(""):
+            if parse_partition(name) is not None and not self._files.is_folder(name):
+                yield Finding(name, "is a file, and is named like a partition's folder")
         for partition in extent.partitions:
-            end = yield from self._partition(str(partition))
-            self._ends[partition] = end
+            yield from self._told(str(partition), self._partition(partition))
         for name in _OFFSETS:
-            yield from _most(self._offsets(name))
+            yield from self._told(name, _most(self._offsets(name, extent)))
 
     def partition(self, folder: str) -> Iterator[Finding]:
         """One partition's folder."""
-        yield from self._partition(folder)
+        yield from self._told(folder, self._segments(folder))
+
+    def _told(self, path: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+        """With what the disk refuses as a finding: the rest is to be looked at all the same."""
+        try:
+            yield from findings
+        except OSError as error:
+            yield Finding(path, f"cannot be read: {error.strerror or error}")
 
     def _meta_properties(self) -> Iterator[Finding]:
         data = read_file(self._files, META_PROPERTIES)
@@ -108,18 +121,24 @@ class Verification:
         except LogDirectoryError as error:
             yield Finding(META_PROPERTIES, str(error))
 
-    def _offsets(self, name: str) -> Iterator[Finding]:
+    def _offsets(self, name: str, extent: Extent) -> Iterator[Finding]:
         try:
             offsets = read_offsets(self._files, name)
         except CorruptRecordError as error:
             yield Finding(name, str(error))
             return
+        told_of_all = extent.was_clean and name in _OF_A_CLEAN_STOP
         for partition, offset in offsets.items():
             end = self._ends.get(partition)
             if end is not None and offset > end:
                 yield Finding(name, f"has offset {offset} of {partition}, which ends at {end}")
+            elif told_of_all and offset and partition not in extent.partitions:
+                yield Finding(name, f"has offset {offset} of {partition}, which is not there")
 
-    def _partition(self, folder: str) -> Generator[Finding, None, Offset]:
+    def _partition(self, partition: TopicPartition) -> Iterator[Finding]:
+        self._ends[partition] = yield from self._segments(str(partition))
+
+    def _segments(self, folder: str) -> Generator[Finding, None, Offset]:
         """The generator's value is the end of the log."""
         yield from self._small_files(folder)
         epochs: list[EpochStart] | None = None
@@ -127,7 +146,11 @@ class Verification:
             epochs = parse_epochs(read_file(self._files, f"{folder}/{EPOCHS}") or b"")
         except CorruptRecordError as error:
             yield Finding(f"{folder}/{EPOCHS}", str(error))
-        named = [each for name in self._files.list(folder) if (each := parse_name(name))]
+        names = self._files.list(folder)
+        for name in names:
+            if self._files.is_folder(f"{folder}/{name}"):
+                yield Finding(f"{folder}/{name}", "is a folder")
+        named = [each for name in names if (each := parse_name(name))]
         bases = sorted(each.offset for each in named if each.kind is FileKind.LOG)
         walk = SegmentWalk(self._files, folder, epochs)
         yield from walk.read_snapshots(
@@ -137,6 +160,9 @@ class Verification:
             yield from _most(walk.segment(base, is_last=base == bases[-1]))
             self._done += walk.size_bytes
             self._advanced(self._done)
+        for kind, offset, _ in named:
+            if kind in _BESIDE_A_LOG and offset not in bases:
+                yield Finding(f"{folder}/{offset:020d}{kind.value}", "has no log beside it")
         yield from _most(walk.left_over())
         for each in named:
             if each.kind is FileKind.METADATA_SNAPSHOT:
@@ -145,16 +171,21 @@ class Verification:
         return walk.end_offset
 
     def _small_files(self, folder: str) -> Iterator[Finding]:
+        path = f"{folder}/{PARTITION_METADATA}"
         try:
-            read_topic_id(self._files, folder)
+            if read_topic_id(self._files, folder) is None:
+                yield Finding(path, "is missing or empty")
         except CorruptRecordError as error:
-            yield Finding(f"{folder}/{PARTITION_METADATA}", str(error))
+            yield Finding(path, str(error))
+        if parse_partition(folder) != METADATA_PARTITION:
+            return
         path = f"{folder}/{QUORUM_STATE}"
         data = read_file(self._files, path)
-        if data is None:
-            return
         try:
-            int(json.loads(data)["leaderEpoch"])
+            if data is None:
+                yield Finding(path, "is missing")
+            else:
+                int(json.loads(data)["leaderEpoch"])
         except (ValueError, KeyError, TypeError) as error:
             yield Finding(path, f"is damaged: {error}")
 

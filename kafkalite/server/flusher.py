@@ -3,8 +3,8 @@
 One sync of a log at a time. Whatever is appended while it runs waits together for the next, so that
 the more there is to sync, the fewer syncs it takes a record. Partitions are synced side by side.
 
-Kafka differs: it syncs for `flush.messages` within the append, so that acks=1 is answered after it,
-too. Here acks=1 is answered at once, and acks=all after it.
+Kafka differs: it syncs for `flush.messages` within the append, so that acks=1 is answered after it.
+Here acks=1 is answered at once, where there are followers in sync.
 
 Source: Kafka's `UnifiedLog.flush`, `LogManager.flushDirtyLogs`.
 """

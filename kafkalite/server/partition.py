@@ -145,6 +145,14 @@ class Partition:
             first_batch_whole=first_batch_whole,
         )
 
+    def has_to_commit(self, acks: int) -> bool:
+        """Whether what was appended is answered once it is committed, and not at once. With acks=1
+        it is, as in Kafka, where it is to be on the disk first; then only this replica is waited
+        for."""
+        if acks == ACKS_ALL:
+            return True
+        return acks != 0 and self.log.is_held_back and len(self.leading.isr) == 1
+
     def _hold_back(self, appended: Appended) -> bool:
         """Have the log synced if that is due; whether the append is not to be seen before."""
         log = self.log

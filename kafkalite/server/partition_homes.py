@@ -66,6 +66,10 @@ class PartitionHomes:
         topics."""
         for directory in self.directories.live:
             self._strays[directory.location].set_aside_all(image, removed)
+        for key in self.directories.settled:
+            topic = image.topics.get(key.topic)
+            if topic is None or key.partition >= len(topic.partitions):
+                self.directories.forget(key)
 
     def is_lost(self, topic: TopicImage, index: int) -> bool:
         """Whether it was, or is by what the metadata says, in a folder that is not in use: it has

@@ -21,7 +21,7 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
 )
 from kafkalite.server.moved_leaders import current_leader
-from kafkalite.server.partition import ACKS_ALL, Partition
+from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommitWait, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs
@@ -93,7 +93,7 @@ class ProduceAppender:
             log_start_offset=partition.log.log_start_offset,
         )
         end = Offset(appended.last_offset + 1)
-        if self.acks == ACKS_ALL and partition.leading.high_watermark < end:
+        if partition.leading.high_watermark < end and partition.has_to_commit(self.acks):
             self.uncommitted.append(Uncommitted(partition, end, response))
         return response
 

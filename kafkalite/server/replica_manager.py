@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig, TopicConfig
@@ -408,7 +409,8 @@ class ReplicaManager:
                 partition = self._behind.pop((topic.id, index)) or partition
             if partition is not None:
                 partition.resign()
-        directory.abandon()
+        with suppress(OSError):  # Such a disk may refuse even to close a file.
+            directory.abandon()
         self._on_failed(directory)
 
     # Settings.

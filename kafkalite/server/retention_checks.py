@@ -44,7 +44,9 @@ class RetentionChecks:
         self._clock = clock
         self._left: deque[Partition] = deque()
         self._turn: Timer | None = None
-        self._removals: dict[RetiredFiles, Timer] = {}
+        self._removals: dict[int, Timer] = {}
+        """By number: a topic that is made again may drop files of the same names."""
+        self._last_removal = 0
 
     def check(self, partitions: Iterable[Partition]) -> None:
         """Look at all of these, unless the last look is not over yet."""
@@ -94,13 +96,15 @@ class RetentionChecks:
 
     def remove_later(self, retired: RetiredFiles, delay_ms: int) -> None:
         """Remove these files so much later; at the next start if a stop comes before."""
+        self._last_removal += 1
+        number = self._last_removal
 
         def remove() -> None:
-            del self._removals[retired]
+            del self._removals[number]
             self._tasks.create_task(self._remove(retired))
 
         at_ms = self._clock.now_ms() + delay_ms
-        self._removals[retired] = self._clock.call_at(at_ms, remove)
+        self._removals[number] = self._clock.call_at(at_ms, remove)
 
     async def _remove(self, retired: RetiredFiles) -> None:
         try:

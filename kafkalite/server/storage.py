@@ -77,6 +77,7 @@ class Storage:
         directory = self.directory
         log = MetadataLog.open(
             place.files,
+            others=[Place(each.location, each.files) for each in self.directories.live[1:]],
             node_id=config.node_id,
             directory_id=directory.id,
             now=clock.now_ms(),

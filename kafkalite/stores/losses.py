@@ -20,9 +20,11 @@ partitions of topics that it does not know any more aside as strays, whatever is
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file, read_topic_id
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.log.folder_names import METADATA_PARTITION, parse_partition
 from kafkalite.log.producer_snapshots import SNAPSHOT_SUFFIX
@@ -66,24 +68,28 @@ def sound_end(files: Files, folder: str, *, clean: bool) -> Offset:
     return end_offset
 
 
-def refuse_lost_topics(files: Files, found: Replayed) -> None:
-    """`LostTopicsError` when a partition with records is there that the log has never told of.
+def refuse_lost_topics(files: Files, found: Replayed, others: Iterable[Place] = ()) -> None:
+    """`LostTopicsError` when a partition with records is there that the log has never told of, be
+    it in one of the `others`: log folders beside that of the metadata log.
 
     For a log that a crash has left: each partition was made after its topic was in the log. After a
     loss of power a partition may be on the disk and the end of the log not. Then its topic was
     acknowledged and is lost; while the partition has no records, that is all that is.
     """
-    if not files.exists(""):
-        return
-    lost = []
-    for name in files.list(""):
+    lost = list(_unknown_with_records(files, found))
+    for other in others:
+        lost += (f"{other.location}/{name}" for name in _unknown_with_records(other.files, found))
+    if lost:
+        raise LostTopicsError(lost)
+
+
+def _unknown_with_records(files: Files, found: Replayed) -> Iterator[str]:
+    for name in files.list("") if files.exists("") else ():
         partition = parse_partition(name)
         if partition is None or partition == METADATA_PARTITION or not files.is_folder(name):
             continue
         if not _is_known(files, name, partition, found) and _has_records(files, name):
-            lost.append(name)
-    if lost:
-        raise LostTopicsError(lost)
+            yield name
 
 
 def read_epoch(files: Files, path: str) -> int:

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
+from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -130,9 +131,11 @@ class MetadataLog:
         clean: bool,
         formatted_with: Iterable[Change],
         folder: str = FOLDER,
+        others: Iterable[Place] = (),
         syncs: bool = False,
     ) -> MetadataLog:
-        """Open the log and read all of it, or make it, formatted with those records.
+        """Open the log and read all of it, or make it, formatted with those records. `others`: the
+        log folders beside the one that it is in.
 
         `syncs`: each append is to be on the disk when it returns. `clean` says that the last stop
         was a clean one. What a crash tore off the end, or left of a transaction, is dropped.
@@ -144,7 +147,7 @@ class MetadataLog:
         epoch = ControllerEpoch(read_epoch(files, f"{folder}/{QUORUM_STATE}"))
         found = replay(files, folder, end_offset=end_offset, epoch=epoch, controller_id=node_id)
         if not clean:
-            refuse_lost_topics(files, found)
+            refuse_lost_topics(files, found, others)
         try:
             log = open_log(
                 files, folder, config=_CONFIG, topic_id=METADATA_TOPIC_ID, now=now, clean=clean

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from random import Random  # noqa: TID251  # seeded: the same damage in each run.
 
 import pytest
 
@@ -254,3 +256,30 @@ def test_wrong_use() -> None:
         dump_log(Path("x"), offsets_decoder=True, cluster_metadata_decoder=True)
     with pytest.raises(WrongUseError, match="max-bytes"):
         dump_log(Path("x"), max_bytes=-1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_stands_in_the_files_is_told_or_refused(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    random = Random(seed)
+    folder = tmp_path / random.choice(NAMES)
+    shutil.copytree(ROOT / folder.name, folder)
+    for path in sorted(folder.iterdir()):
+        data = bytearray(path.read_bytes())
+        for _ in range(random.choice((1, 20)) if data else 0):
+            data[random.randrange(len(data))] = random.randrange(256)
+        path.write_bytes(data)
+        decoders = {
+            decoder: folder.name.startswith(topic)
+            for decoder, topic in (
+                ("offsets_decoder", "__consumer"),
+                ("transaction_log_decoder", "__transaction"),
+                ("share_group_state_decoder", "__share"),
+                ("cluster_metadata_decoder", "__cluster"),
+            )
+        }
+        for output in (Output(), JSON):
+            with suppress(CommandError):
+                dump_log(path, print_data_log=True, output=output, **decoders)
+    assert capsys.readouterr().out

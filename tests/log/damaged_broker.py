@@ -190,6 +190,8 @@ async def _serve(
             if topic in running.broker.image.topics:
                 await _check_topic(running, topic, before, done)
         offset = await committed(running, "plain")
+        if all(map(_is_aside, done)) and offset != COMMITTED:
+            raise WrongError(f"the group committed {offset}")
         if offset not in (COMMITTED, 3, -1) and offset > -100:
             raise WrongError(f"the group committed {offset}")
         _check_code(-100 - offset if offset <= -100 else 0, "OffsetFetch")
@@ -212,10 +214,14 @@ async def _check_topic(running: Running, topic: str, before: Before, done: list[
     if all(map(_is_aside, done)) and not known.keys() <= found.keys():
         raise WrongError(f"{topic} lacks {sorted(known.keys() - found.keys())}")
     client = await running.client()
-    for timestamp in (START_MS, START_MS + 105, -1, -2, -3):
+    for timestamp in (START_MS + 5, START_MS + 105, START_MS + 200, -1, -2, -3):
         request = list_offsets(topic, (0, timestamp))
         response = await client.ask(request, 7, ListOffsetsResponse)
-        _check_code(response.topics[0].partitions[0].error_code, f"ListOffsets of {topic}")
+        told = response.topics[0].partitions[0]
+        _check_code(told.error_code, f"ListOffsets of {topic}")
+        due = [offset for offset, record in known.items() if record.timestamp >= timestamp]
+        if timestamp > 0 and due and all(map(_is_aside, done)) and told.offset != min(due):
+            raise WrongError(f"{topic} has {timestamp} at {told.offset}, and not at {min(due)}")
     data = batch(b"after", timestamp=START_MS + 500, key=b"last")
     (answer,) = produced(await client.ask(produce(topic, {0: data}), PRODUCE, ProduceResponse))
     _check_code(answer.error_code, f"produce to {topic}")

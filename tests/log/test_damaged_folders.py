@@ -10,13 +10,18 @@ import faulthandler
 import sys
 import traceback
 from functools import cache
+from random import Random  # noqa: TID251  # seeded: the same damage in each run.
 
 import pytest
 
+from kafkalite.log.verification import Verification, extent_of
+from tests.log.damage import do_damage, restored
 from tests.log.damaged_broker import Before, check_damaged, made
 
-SEEDS = range(1, 61)
+SEEDS = range(1, 41)
+SEEN = ("made a folder", "appended")
 _PATIENCE_S = 30
+_SEEDS_A_LINE = 100
 
 
 @cache
@@ -28,6 +33,17 @@ def before(*, clean: bool) -> Before:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damage_is_told_or_mended(seed: int, clean: bool) -> None:
     check_damaged(before(clean=clean), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_damaged_can_be_verified(seed: int) -> None:
+    """Without an error of the disk ending it."""
+    data = before(clean=True).data
+    files = restored(data)
+    done = do_damage(files, data, Random(seed))
+    found = list(Verification(files).log_folder(extent_of(files)))
+    if all(each.kind in SEEN for each in done) and not done[0].path.endswith("shutdown"):
+        assert found
 
 
 def main(first: int, last: int) -> int:
@@ -43,6 +59,9 @@ def main(first: int, last: int) -> int:
                 notes = " ".join(note for note in error.__notes__ if "trace ends" not in note)
                 told = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
                 sys.stdout.write(f"{'stopped' if clean else 'killed'} {notes}\n    {told}\n")
+        if seed % _SEEDS_A_LINE == 0:
+            sys.stdout.write(f"seeds up to {seed}, {failures} failures\n")
+            sys.stdout.flush()
     faulthandler.cancel_dump_traceback_later()
     return failures
 

@@ -8,11 +8,11 @@ from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files import read_part
 from kafkalite.log.index import OffsetIndex, TimeIndex
-from kafkalite.log.inspection import read_aborted_transactions
 from kafkalite.log.producer_snapshots import format_snapshot, parse_snapshot
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.recovery import replay_producers
 from kafkalite.log.scan import scan_batches
+from kafkalite.log.transaction_index import parse_transaction_index
 from kafkalite.log.verification import Verification
 from kafkalite.protocol.records.batch import (
     BatchHeader,
@@ -219,10 +219,10 @@ def test_replaying_the_log_gives_the_last_snapshot(name: str) -> None:
 @every_folder
 def test_aborted_transactions_are_those_of_the_dump(name: str) -> None:
     for dump in dumped(name, ".txnindex"):
-        entries = read_aborted_transactions(golden_bytes(name, dump.file))
+        entries = parse_transaction_index(golden_bytes(name, dump.file))
         assert [
             {
-                "version": str(entry.version),
+                "version": "0",
                 "producerId": str(entry.producer_id),
                 "firstOffset": str(entry.first_offset),
                 "lastOffset": str(entry.last_offset),

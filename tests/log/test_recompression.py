@@ -160,18 +160,19 @@ def test_offsets_follow_on_each_other_in_a_new_batch(
     assert [record.offset for record in last_batch(log)[1]] == offsets
 
 
-def test_a_clients_append_time_becomes_the_records_time() -> None:
+@pytest.mark.parametrize("ago", [1000, 0])
+def test_a_clients_append_time_becomes_the_records_time(ago: int) -> None:
     """Where the topic keeps the times of its producers."""
     records = [Record(b"k", b"v", (), TimestampMs(NOW + time)) for time in (0, 5)]
     log = log_of("gzip")
-    append(log, build_batch(records, append_time=TimestampMs(NOW - 1000)))
+    append(log, build_batch(records, append_time=TimestampMs(NOW - ago)))
     header, found = last_batch(log)
     assert (header.attributes, header.base_timestamp, header.max_timestamp) == (
         1,
-        NOW - 1000,
-        NOW - 1000,
+        NOW - ago,
+        NOW - ago,
     )
-    assert [record.timestamp - NOW for record in found] == [-1000, -1000]
+    assert [record.timestamp - NOW for record in found] == [-ago, -ago]
 
 
 def test_other_attributes_and_a_wrong_max_timestamp_do_not_come_along() -> None:

@@ -7,13 +7,13 @@ from struct import pack
 
 import pytest
 
-from kafkalite.log.checkpoints import RECOVERY_POINTS, write_offsets
+from kafkalite.log.checkpoints import RECOVERY_POINTS, format_partition_metadata, write_offsets
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.verification import Verification, extent_of
 from kafkalite.protocol.records.batch import read_header, write_header
 from kafkalite.protocol.records.record import Record, build_batch
-from kafkalite.types import LeaderEpoch, Offset, TopicPartition
+from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
 from tests.log.golden_folders import NAMES, ROOT, memory_copy
 
 SEGMENTS = "segments-0"
@@ -34,6 +34,14 @@ def change(files: MemoryFiles, path: str, alter: Callable[[bytearray], None]) ->
     files.replace(path, bytes(data))
 
 
+def new_folder() -> MemoryFiles:
+    """Of the partition t-0, without a segment."""
+    files = MemoryFiles()
+    files.make_folder("t-0")
+    files.replace("t-0/partition.metadata", format_partition_metadata(Uuid(bytes(15) + b"\7")))
+    return files
+
+
 def found(files: MemoryFiles, folder: str) -> list[str]:
     return [str(finding) for finding in Verification(files).partition(folder)]
 
@@ -52,7 +60,13 @@ def test_the_whole_log_folder_is_sound_and_is_told_as_it_advances() -> None:
     files = OsFiles(str(ROOT))
     done: list[int] = []
     extent = extent_of(files)
-    assert list(Verification(files, done.append).log_folder(extent)) == []
+    findings = [str(each) for each in Verification(files, done.append).log_folder(extent)]
+    # A partition that the real broker had, and that is not among the golden ones.
+    missing = "streams-streams-KSTREAM-AGGREGATE-STATE-STORE-0000000002-repartition-0"
+    assert findings == [
+        f"{name}: has offset 56 of {missing}, which is not there"
+        for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint")
+    ]
     assert done == sorted(done)
     assert done[-1] == extent.log_bytes == sum(p.stat().st_size for p in ROOT.rglob("*.log"))
 
@@ -80,8 +94,7 @@ def test_a_torn_end() -> None:
 
 
 def test_offsets_that_do_not_ascend_and_a_count_that_cannot_be() -> None:
-    files = MemoryFiles()
-    files.make_folder("t-0")
+    files = new_folder()
     batches = [build_batch([Record(None, b"")], base_offset=Offset(at)) for at in (5, 5)]
     batches.append(build_batch([], base_offset=Offset(9), last_offset=Offset(2**31 + 5)))
     counted = build_batch([Record(None, b"")], base_offset=Offset(6))
@@ -129,8 +142,7 @@ def test_time_indexes() -> None:
 
 
 def test_a_time_index_that_hides_a_later_record() -> None:
-    files = MemoryFiles()
-    files.make_folder("t-0")
+    files = new_folder()
     batches = [
         build_batch([Record(None, b"", timestamp=time)], base_offset=Offset(offset))  # type: ignore[arg-type]  # A number is a timestamp.
         for offset, time in enumerate((9, 5))
@@ -242,8 +254,7 @@ def test_files_of_the_log_folder() -> None:
 
 
 def test_a_file_full_of_faults_is_told_in_a_few_lines() -> None:
-    files = MemoryFiles()
-    files.make_folder("t-0")
+    files = new_folder()
     batches = b"".join(
         build_batch([Record(None, b"")], base_offset=Offset(0), leader_epoch=LeaderEpoch(-1))
         for _ in range(50)
@@ -252,3 +263,47 @@ def test_a_file_full_of_faults_is_told_in_a_few_lines() -> None:
     findings = found(files, "t-0")
     assert len(findings) == 21
     assert findings[-1].endswith("and 29 more of this kind")
+
+
+def test_what_is_missing() -> None:
+    files = memory_copy(SEGMENTS)
+    files.remove(f"{SECOND}.log")
+    files.remove(f"{SEGMENTS}/partition.metadata")
+    assert found(files, SEGMENTS) == [
+        f"{SEGMENTS}/partition.metadata: is missing or empty",
+        f"{SECOND}.index: has no log beside it",
+        f"{SECOND}.timeindex: has no log beside it",
+    ]
+    metadata = memory_copy("__cluster_metadata-0")
+    metadata.remove("__cluster_metadata-0/quorum-state")
+    assert only(found(metadata, "__cluster_metadata-0")).endswith("quorum-state: is missing")
+
+
+def test_a_time_index_that_ends_early() -> None:
+    """Retention would take its segment too soon."""
+    files = memory_copy(SEGMENTS)
+    change(files, f"{FIRST}.timeindex", lambda data: data.__delitem__(slice(-12, None)))
+    assert only(found(files, SEGMENTS)).startswith(f"{FIRST}.timeindex: ends before timestamp ")
+
+
+def test_files_that_are_folders_and_the_reverse() -> None:
+    files = memory_copy(SEGMENTS)
+    files.remove(f"{FIRST}.index")
+    files.make_folder(f"{FIRST}.index")
+    files.replace("plain-0", b"")
+    findings = [str(each) for each in Verification(files).log_folder(extent_of(files))]
+    assert findings[1:] == [
+        "plain-0: is a file, and is named like a partition's folder",
+        f"{FIRST}.index: is a folder",
+        f"{SEGMENTS}: cannot be read: a folder",
+    ]
+
+
+def test_a_partition_that_is_gone_since_a_clean_stop() -> None:
+    files = memory_copy("plain-0")
+    files.replace("meta.properties", (ROOT / "meta.properties").read_bytes())
+    write_offsets(files, RECOVERY_POINTS, {TopicPartition("gone", 0): Offset(5)})
+    assert [*Verification(files).log_folder(extent_of(files))] == []
+    files.replace(".kafka_cleanshutdown", b"")
+    findings = [str(each) for each in Verification(files).log_folder(extent_of(files))]
+    assert only(findings).endswith("has offset 5 of gone-0, which is not there")

@@ -129,17 +129,19 @@ async def test_partitions_do_not_wait_for_each_other(
 
 
 @served(kafkalite_fsync="true")
-async def test_acks_of_the_leader_alone_do_not_wait(
+async def test_so_does_who_asks_the_leader_alone(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As with `flush.messages` in Kafka, which syncs within the append."""
     await running.create("t")
     disk = SlowDisk(monkeypatch)
     request = produce("t", {0: batch(b"x")}, acks=1)
-    response = await (await running.client()).ask(request, PRODUCE, ProduceResponse)
-    assert produced(response)[0].error_code == ErrorCode.NONE
-    assert log_of(running) == (0, 0, 1)
+    client = await running.client()
+    asked = asyncio.ensure_future(client.ask(request, PRODUCE, ProduceResponse))
+    await running.wait_ms(10)
+    assert (asked.done(), log_of(running)) == (False, (0, 0, 1))
     disk.end_all()
-    await running.wait_ms(1)
+    assert produced(await asked)[0].error_code == ErrorCode.NONE
     assert log_of(running) == (1, 1, 1)
 
 

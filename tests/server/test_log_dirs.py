@@ -15,6 +15,7 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.log.meta_properties import LogDirectoryError
+from kafkalite.metadata.store import CommitResult
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -24,7 +25,10 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.directory_reports import DirectoryReports
+from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.simulation import Simulation
 from tests.log.refusing_disk import RefusingDisk
 from tests.server.group_requests import commit, committed, find
@@ -113,6 +117,19 @@ async def test_a_new_partition_goes_to_the_folder_with_the_fewest(simulation: Si
         sizes = [sum(map(len, topics.values())) for _, topics in everything.values()]
         assert (list(everything), sizes) == (["memory", "/b", "/c"], [4, 3, 3])
         assert await running.read("seven", partition=3) == [b"x"]
+
+
+@simulated
+async def test_strays_do_not_count(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks):
+        pass
+    for index in range(5):
+        disks.a.make_folder(f"gone-{index}")
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        assert [len(held) for held in disks.homes("t").values()] == [1, 1, 1]
 
 
 @simulated
@@ -317,3 +334,55 @@ async def test_what_was_in_a_folder_that_is_new_and_empty_now_stays_offline(
     disks.b = lost
     async with serving(simulation, disks) as running:
         assert await running.read("t", partition=1) == [b"x"]
+
+
+@simulated
+async def test_records_in_any_folder_whose_topic_is_lost_are_not_set_aside(
+    simulation: Simulation,
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    disks.a.remove_folder("__cluster_metadata-0")
+    disks.a.remove_folder("t-0")
+    for disk in (disks.a, disks.b, disks.c):
+        disk.remove(CLEAN_SHUTDOWN)
+    with pytest.raises(LostTopicsError, match="/b/t-1, /c/t-2"):
+        async with serving(simulation, disks):
+            pass
+    assert disks.homes("t") == {"a": [], "b": [1], "c": [2]}
+
+
+@simulated
+async def test_a_crash_of_one_folder_is_one_of_the_broker(simulation: Simulation) -> None:
+    """What was in it may have lost records: clients tell by the leader epoch."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+    disks.b.remove(CLEAN_SHUTDOWN)
+    async with serving(simulation, disks) as running:
+        assert [each.leader_epoch for each in running.topic("t").partitions] == [1, 1, 1]
+
+
+@simulated
+async def test_what_has_failed_before_the_metadata_knew_its_folder_is_not_made_anew(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DirectoryReports, "_report_later", lambda self, wait_ms: None)
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        disks.b.error = EIO
+        assert await codes(running, "t", 3) == [0, STORAGE, 0]
+        record = PartitionChangeRecord(partition_id=1, topic_id=running.topic("t").id, leader=1)
+        results: list[CommitResult] = []
+        session = running.broker._session
+        assert session is not None
+        session.commit(running.broker.image.epoch, (record,), results.append)
+        assert running.topic("t").partitions[1].leader_epoch == 1
+        assert await codes(running, "t", 3) == [0, STORAGE, 0]
+        disks.b.error = None
+        assert disks.homes("t") == {"a": [0], "b": [1], "c": [2]}

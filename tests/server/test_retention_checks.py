@@ -172,6 +172,24 @@ async def test_a_topic_that_is_deleted_takes_its_old_files_along(
 
 
 @served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
+async def test_so_does_one_that_is_made_again_at_once(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    configs = {**ONE_A_SEGMENT, "retention.bytes": "1", "file.delete.delay.ms": "10000"}
+    for _ in range(2):
+        await running.create("t", configs=configs)
+        for _ in range(2):
+            await running.produce("t", b"x")
+        await running.wait_ms(2_001)
+        assert deleted_files(running)
+        await running.delete("t")
+    await running.create("t", configs=configs)
+    await running.wait_ms(11_000)
+    assert await earliest(running) == 0
+    assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+
+
+@served(log_initial_task_delay_ms="0", log_retention_check_interval_ms="1000")
 async def test_many_partitions_are_looked_at_over_many_turns(running: Running) -> None:
     many = 3 * PER_TURN
     await running.create("t", many, configs={**ONE_A_SEGMENT, "retention.bytes": "1"})

@@ -57,9 +57,9 @@ def test_numbers_and_truth_values_are_written_as_kafka_reads_them() -> None:
 
 def test_what_has_no_effect_here_is_taken_and_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
-        Broker(settings={"log.cleaner.threads": 2, "authorizer.class.name": "org.example.Lock"})
+        Broker(settings={"background.threads": 2, "authorizer.class.name": "org.example.Lock"})
     told = [(record.levelname, record.message.partition(" has")[0]) for record in caplog.records]
     assert told == [
         ("WARNING", "warning: authorizer.class.name (settings)"),
-        ("INFO", "info: no effect here: log.cleaner.threads"),
+        ("INFO", "info: no effect here: background.threads"),
     ]

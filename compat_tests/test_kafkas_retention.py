@@ -1,0 +1,139 @@
+"""The real Kafka and kafkalite drop the same segments: the same files are there, by name and size.
+
+Each broker is told the same, and both folders are looked at once the log begins where it should.
+Files that are dropped stay, renamed, as long as the test. Kafka maps the indexes of its active
+segment at their full size; those are left out.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from compat_tests.confluent.adapter import ConfluentClient
+from compat_tests.confluent.admin import ConfluentAdmin
+from compat_tests.process import KafkaliteProcess
+from compat_tests.test_dump_log import KAFKA
+
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+SETTINGS = {
+    "log.retention.check.interval.ms": "100",
+    "log.initial.task.delay.ms": "0",
+    "log.cleaner.backoff.ms": "100",
+}
+TOPIC = {
+    "internal.segment.bytes": "1200",
+    "retention.ms": "-1",
+    "file.delete.delay.ms": "600000",
+    "min.compaction.lag.ms": "600000",
+}
+RECORDS = 8
+"""Three a segment: they begin at 0, 3 and 6."""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    start: int
+    """Where the log is to begin."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, str] = field(default_factory=dict)
+    """Settings before the records are there."""
+    deleted_to: int = 0
+
+
+CASES = [
+    Case("size-of-all", 0, {"retention.bytes": "100000"}),
+    Case("size-of-two", 3, {"retention.bytes": "1500"}),
+    Case("size-of-one", 6, {"retention.bytes": "1"}),
+    Case("size-of-none", 8, {"retention.bytes": "0"}),
+    Case("time", 8, {"retention.ms": "1"}),
+    Case("both", 8, {"retention.ms": "1"}, {"cleanup.policy": "compact,delete"}),
+    Case("no-policy", 4, {"retention.ms": "1"}, {"cleanup.policy": ""}, deleted_to=4),
+    Case("deleted", 7, deleted_to=7),
+    Case("compacted", 4, {"cleanup.policy": "compact"}, deleted_to=4),
+]
+
+
+@dataclass(frozen=True)
+class Broker:
+    address: str
+    logs: Path
+
+    def act(self, case: Case) -> None:
+        """Fill a topic, have segments dropped, and return when they are."""
+        client, admin = ConfluentClient(self.address), ConfluentAdmin(self.address)
+        topic = NewTopic(case.name, 1, 1, config={**TOPIC, **case.first})
+        creator = AdminClient({"bootstrap.servers": self.address})
+        creator.create_topics([topic])[case.name].result(30)
+        producer = Producer({"bootstrap.servers": self.address, "enable.idempotence": True})
+        for number in range(RECORDS):
+            producer.produce(case.name, b"v" * 300, b"%d" % number)
+            assert producer.flush(30) == 0
+        if case.deleted_to:
+            assert admin.delete_records(case.name, case.deleted_to) == case.deleted_to
+        if case.settings:
+            admin.set_configs(case.name, dict(case.settings))
+        dropped = [base for base in (0, 3, 6) if base + 3 <= case.start or case.start == RECORDS]
+        nothing = Event()
+        for _ in range(3000):
+            gone = [name for name in self.files(case) if name.endswith(".log.deleted")]
+            if client.offsets(case.name) == (case.start, RECORDS) and len(gone) == len(dropped):
+                return
+            nothing.wait(0.01)
+        pytest.fail(f"{case.name}: {client.offsets(case.name)}, {self.files(case)}")
+
+    def files(self, case: Case) -> dict[str, int]:
+        """Name and size."""
+        folder = self.logs / f"{case.name}-0"
+        names = [path.name for path in folder.iterdir()]
+        active = max(name for name in names if name.endswith(".log")).removesuffix(".log")
+        unsealed = {f"{active}.index", f"{active}.timeindex"}
+        return {name: (folder / name).stat().st_size for name in names if name not in unsealed}
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    data = tmp_path_factory.mktemp("kafka")
+    options = [word for key, value in SETTINGS.items() for word in ("--config", f"{key}={value}")]
+    started = subprocess.run(
+        [KAFKA, "start", "--port", "0", "--data", data, *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert started.returncode == 0, started.stderr
+    try:
+        yield Broker(started.stdout.split("bootstrap=")[1].split()[0], data / "logs")
+    finally:
+        subprocess.run([KAFKA, "stop", data], capture_output=True, timeout=60, check=True)
+
+
+@pytest.fixture(scope="module")
+def kafkalite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    data = tmp_path_factory.mktemp("kafkalite") / "logs"
+    process = KafkaliteProcess.start(data, settings=SETTINGS)
+    yield Broker(process.address, data)
+    assert process.stop() == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_same_files_are_there(kafka: Broker, kafkalite: Broker, case: Case) -> None:
+    for broker in (kafka, kafkalite):
+        broker.act(case)
+    assert kafkalite.files(case) == kafka.files(case)
+    epochs = [
+        (broker.logs / f"{case.name}-0" / "leader-epoch-checkpoint").read_text()
+        for broker in (kafka, kafkalite)
+    ]
+    assert epochs[0] == epochs[1]
