@@ -18,6 +18,7 @@ from compat_tests import (
     test_wire_replay,
 )
 from compat_tests.record_client_versions import RECORD
+from compat_tests.record_consumer_groups import VERSIONS as TALKED_IN
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.server.apis.api import Api
 from tests.protocol.test_golden import NOT_SERVED as WITHOUT_SCHEMA
@@ -51,7 +52,7 @@ _ALONE: dict[Version, Callable[..., None]] = {
     **{
         (key, version): test_consumer_groups.test_the_answer_is_kafkas
         for key in (ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE)
-        for version in test_consumer_groups.VERSIONS
+        for version in TALKED_IN
     },
 }
 """Answers that have a test of their own."""
