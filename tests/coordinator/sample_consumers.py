@@ -132,10 +132,14 @@ class ConsumerStage(Stage):
         )
         return self._told(member_id, self.beat(event))
 
-    def go_on(self, member_id: str, *, instance: str | None = None) -> ConsumerHeartbeatSeen:
+    def go_on(
+        self, member_id: str, *, instance: str | None = None, regex: str | None = None
+    ) -> ConsumerHeartbeatSeen:
         """A heartbeat of a member that does at once what it is told, and says what it owns."""
         consumer = self.consumers[member_id]
-        event = self.event(member_id, consumer.epoch, owned=consumer.owned, instance=instance)
+        event = self.event(
+            member_id, consumer.epoch, owned=consumer.owned, instance=instance, regex=regex
+        )
         return self._told(member_id, self.beat(event))
 
     def settle(self, *member_ids: str) -> None:

@@ -30,10 +30,9 @@ def test_the_assignor_that_most_ask_for() -> None:
 
 
 def test_names_and_regular_expressions_count_together() -> None:
-    group = ConsumerGroup("g")
-    group.regexes["u.*"] = ResolvedRegex(frozenset({"u"}), 0, TimestampMs(0))
+    regexes = {"u.*": ResolvedRegex(frozenset({"u"}), 0, TimestampMs(0))}
     members = {"a": Member("a", topics=("t", "none")), "b": Member("b", regex="u.*")}
-    assert make_targets(group, members, {}, IMAGE, "uniform") == {
+    assert make_targets(ConsumerGroup("g"), members, regexes, {}, IMAGE, "uniform") == {
         "a": {id_of("t"): (0, 1)},
         "b": {id_of("u"): (0,)},
     }
@@ -43,10 +42,11 @@ def test_who_has_something_keeps_it() -> None:
     members = {name: Member(name, topics=("t",)) for name in ("a", "b")}
     group = ConsumerGroup("g", members={"a": members["a"]})
     before = {"a": {id_of("t"): (1,)}}
-    made = make_targets(group, members, before, IMAGE, "uniform")
+    made = make_targets(group, members, {}, before, IMAGE, "uniform")
     assert made == {"a": {id_of("t"): (1,)}, "b": {id_of("t"): (0,)}}
 
 
 def test_members_that_read_nothing_have_nothing() -> None:
-    assert make_targets(ConsumerGroup("g"), {"a": Member("a")}, {}, IMAGE, "range") == {"a": {}}
-    assert make_targets(ConsumerGroup("g"), {"a": Member("a")}, {}, IMAGE, "uniform") == {"a": {}}
+    group, members = ConsumerGroup("g"), {"a": Member("a")}
+    for assignor in ("range", "uniform"):
+        assert make_targets(group, members, {}, {}, IMAGE, assignor) == {"a": {}}

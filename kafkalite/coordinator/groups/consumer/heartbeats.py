@@ -7,7 +7,7 @@
 Records are written for what changes, in this order; a heartbeat that changes nothing writes none.
 
 Kafka differs: what a regular expression stands for is found out after the heartbeat that brings it,
-and assigned with the next one; here at once.
+and assigned with the next one; of new topics it hears after 10 s or more. Here both are at once.
 
 Source: Kafka's `GroupMetadataManager.consumerGroupHeartbeat`.
 """
@@ -29,9 +29,11 @@ from kafkalite.coordinator.groups.consumer.member_records import (
     current_record,
     epoch_record,
     member_record,
+    regex_record,
     removal_records,
     target_record,
 )
+from kafkalite.coordinator.groups.consumer.patterns import resolve
 from kafkalite.coordinator.groups.consumer.reconciliation import Reported, Way, reconcile
 from kafkalite.coordinator.groups.consumer.state import (
     JOINING_EPOCH,
@@ -39,6 +41,8 @@ from kafkalite.coordinator.groups.consumer.state import (
     STATIC_LEAVING_EPOCH,
     ConsumerGroup,
     Member,
+    ResolvedRegex,
+    names_of,
 )
 from kafkalite.coordinator.groups.consumer.targets import (
     make_targets,
@@ -63,13 +67,14 @@ class HeartbeatTurn:
         self._image = image
         self._members: Mapping[str, Member] = group.members
         self._targets: Mapping[str, Partitions] = group.targets
+        self._regexes: Mapping[str, ResolvedRegex] = group.regexes
         self._epoch = group.epoch
         self._assignment_epoch = group.assignment_epoch
 
     def take(self, *, topics_may_have_changed: bool) -> None:
         """Decide. `KafkaError`: UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
-        FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED. `topics_may_have_changed`: since the group was
-        last held against the metadata."""
+        FENCED_INSTANCE_ID, GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION.
+        `topics_may_have_changed`: since the group was last held against the metadata."""
         event = self._event
         member_id = event.member_id or event.new_member_id
         self._check_room(member_id)
@@ -79,15 +84,18 @@ class HeartbeatTurn:
             before = self._static_member(member_id, event.instance_id)
         member = self._updated(before)
         names_changed = member.topics != before.topics
-        rises = names_changed or self._assignor_changes(member)
+        regex_changed = member.regex != before.regex
+        rises = names_changed or regex_changed or self._assignor_changes(member)
         if member != before or member_id not in self._members:
             self._draft.write(member_record(event.group_id, member))
             self._members = {**self._members, member_id: member}
+        if regex_changed or topics_may_have_changed:
+            rises |= self._resolve()
         if rises or topics_may_have_changed:
             self._look_at_topics(rises=rises)
         if self._epoch > self._assignment_epoch and self._may_assign():
             self._assign()
-        reached = self._reconciled(member, subscription_changed=names_changed)
+        reached = self._reconciled(member, subscription_changed=names_changed or regex_changed)
         keep_session(self._draft, event.group_id, member_id)
         self._answer(before, reached)
 
@@ -192,9 +200,25 @@ class HeartbeatTurn:
             after.values(), default
         )
 
+    def _resolve(self) -> bool:
+        """What regular expressions stand for now; whether that has changed."""
+        group_id = self._group.group_id
+        wanted = {member.regex: None for member in self._members.values() if member.regex}
+        resolved = resolve(wanted, self._image, TimestampMs(self._draft.now)) if wanted else {}
+        changed = False
+        for regex in [each for each in self._regexes if each not in resolved]:
+            self._draft.write(regex_record(group_id, regex, None))
+        for regex, new in resolved.items():
+            old = self._regexes.get(regex)
+            if old is None or old.topics != new.topics:
+                self._draft.write(regex_record(group_id, regex, new))
+                changed = True
+        self._regexes = resolved
+        return changed
+
     def _look_at_topics(self, *, rises: bool) -> None:
         group = self._group
-        subscribed = {group.names_of(member) for member in self._members.values()}
+        subscribed = {names_of(member, self._regexes) for member in self._members.values()}
         hashed = metadata_hash(frozenset().union(*subscribed), self._image)
         if rises or hashed != group.metadata_hash:
             self._epoch += 1
@@ -208,7 +232,9 @@ class HeartbeatTurn:
 
     def _assign(self) -> None:
         group_id, default = self._group.group_id, self._draft.settings.consumer.assignors[0]
-        made = make_targets(self._group, self._members, self._targets, self._image, default)
+        made = make_targets(
+            self._group, self._members, self._regexes, self._targets, self._image, default
+        )
         for member_id, target in made.items():
             if member_id not in self._targets or self._targets[member_id] != target:
                 self._draft.write(target_record(group_id, member_id, target))
@@ -223,7 +249,7 @@ class HeartbeatTurn:
         if not subscription_changed and member.is_reconciled_to(self._assignment_epoch):
             return member
         group = self._group
-        found = [self._image.topics.get(name) for name in group.names_of(member)]
+        found = [self._image.topics.get(name) for name in names_of(member, self._regexes)]
         way = Way(
             target=self._targets.get(member.member_id, NOTHING),
             epoch=self._assignment_epoch,

@@ -110,6 +110,13 @@ class ResolvedRegex(NamedTuple):
     timestamp: TimestampMs
 
 
+def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
+    """The topics that it subscribes to, by name or by a regular expression of those."""
+    resolved = regexes.get(member.regex) if member.regex else None
+    names = frozenset(member.topics)
+    return names if resolved is None else names | resolved.topics
+
+
 @dataclass(slots=True)
 class ConsumerGroup:
     """One group."""
@@ -154,10 +161,8 @@ class ConsumerGroup:
         return None if member_id is None else self.members[member_id]
 
     def names_of(self, member: Member) -> frozenset[str]:
-        """The topics that it subscribes to, by name or by a regular expression that is resolved."""
-        resolved = self.regexes.get(member.regex) if member.regex else None
-        names = frozenset(member.topics)
-        return names if resolved is None else names | resolved.topics
+        """The topics that it subscribes to, as far as is recorded."""
+        return names_of(member, self.regexes)
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member reads the topic."""

@@ -16,7 +16,13 @@ from kafkalite.coordinator.groups.assignors.subject import (
     Subscriber,
 )
 from kafkalite.coordinator.groups.assignors.uniform import assign_uniform
-from kafkalite.coordinator.groups.consumer.state import NOTHING, ConsumerGroup, Member
+from kafkalite.coordinator.groups.consumer.state import (
+    NOTHING,
+    ConsumerGroup,
+    Member,
+    ResolvedRegex,
+    names_of,
+)
 from kafkalite.coordinator.java_maps import hash_map_order, timeline_order
 from kafkalite.coordinator.partitioner import java_hash
 from kafkalite.metadata.image import MetadataImage
@@ -56,19 +62,20 @@ def preferred_assignor(members: Iterable[Member], default: str) -> str:
 def make_targets(
     group: ConsumerGroup,
     members: Mapping[str, Member],
+    regexes: Mapping[str, ResolvedRegex],
     targets: Mapping[str, Partitions],
     image: MetadataImage,
     default_assignor: str,
 ) -> dict[str, Partitions]:
-    """What each of `members` is to have, who had `targets` to go to before. Both may be ahead of
-    `group`, which knows what regular expressions stand for."""
+    """What each of `members` is to have, who had `targets` to go to before. All three may be ahead
+    of `group`, which knows in which order they came."""
     assign = ASSIGNORS[preferred_assignor(members.values(), default_assignor)]
     subscribers = []
     counts: dict[Uuid, int] = {}
     topics_of: dict[frozenset[str], tuple[Uuid, ...]] = {}
     for member_id in _in_order(group, members):
         member = members[member_id]
-        names = group.names_of(member)
+        names = names_of(member, regexes)
         if names not in topics_of:
             found = [image.topics.get(name) for name in hash_map_order(sorted(names), java_hash)]
             topics = [topic for topic in found if topic is not None]
