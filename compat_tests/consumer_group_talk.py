@@ -39,6 +39,10 @@ TOPICS = {"t": 7, "u": 3}
 NOT_READY = (14, 15, 16)
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 REBALANCE_MS = 60_000
+WRONG_PATTERNS = (
+    *("(abc", "abc)", "[a", "a**", "*a", "a{1001}", "a{2,1}", "\\", "\\8", "\\pX", "(?P<n"),
+    *("(?z)", "[b-a]", "[[:foo:]]", "(?i", "(?=a)", "a++", "[a-\\d]"),
+)
 ORDER_OF_HASHES = {"groups", "subscribed_topic_names", "topic_partitions"}
 """Lists whose order depends on ids of topics or on the names of this run."""
 
@@ -184,20 +188,6 @@ class Names:
         return value
 
 
-def talk(address: str, version: int) -> Iterator[Step]:
-    """The steps, with that version of both APIs."""
-    names, connection = Names(), Connection(address)
-    try:
-        _prepare(connection, names)
-        for part in (_errors, _members, _statics, _ranges, _offsets):
-            talker = Talker(connection, version, names.of_here(part.__name__.strip("_")), names)
-            for name, answer in part(talker, connection):
-                told = names.shared(answer) if isinstance(answer, Response) else answer
-                yield Step(f"v{version} {part.__name__.strip('_')}: {name}", told)
-    finally:
-        connection.close()
-
-
 def _prepare(connection: Connection, names: Names) -> None:
     wanted = [
         create_topics.CreatableTopic(
@@ -214,8 +204,9 @@ def _prepare(connection: Connection, names: Names) -> None:
         if not found.coordinators[0].error_code:
             break
     # The coordinators learn of the topics, and load their partitions, later than that is answered.
-    for part in ("errors", "members", "statics", "ranges", "offsets"):
-        probe = Talker(connection, 1, names.of_here(part), names)
+    for part in PARTS:
+        group = names.of_here(part.__name__.strip("_"))
+        probe = Talker(connection, 1, group, names)
         for number in itertools.count():
             answer = probe.join(f"probe-{number}", tuple(TOPICS))
             if not answer.error_code:
@@ -224,7 +215,7 @@ def _prepare(connection: Connection, names: Names) -> None:
                 if assigned is not None and len(assigned.topic_partitions) == len(TOPICS):
                     break
             assert not answer.error_code or answer.error_code in NOT_READY, answer
-        gone = delete_groups.DeleteGroupsRequest(groups_names=[names.of_here(part)])
+        gone = delete_groups.DeleteGroupsRequest(groups_names=[group])
         connection.ask(gone, 2, delete_groups.DeleteGroupsResponse)
 
 
@@ -303,10 +294,13 @@ def _members(talker: Talker, connection: Connection) -> Steps:
     yield "gone", talker.describe()
 
 
-def _without_epochs(told: Any) -> Any:
-    """Members that leave before or after an assignment give one epoch more or less."""
+def _without_epochs(told: Any, *, of_members: bool = False) -> Any:
+    """Members that leave before or after an assignment give one epoch more or less; so do patterns
+    that are resolved before or after."""
     for group in told["groups"]:
         del group["group_epoch"], group["assignment_epoch"]
+        for member in group["members"] if of_members else ():
+            del member["member_epoch"]
     return told
 
 
@@ -381,3 +375,64 @@ def _fetches(
         request = offset_fetch.OffsetFetchRequest(groups=[group])
         answer = connection.ask(request, 9, offset_fetch.OffsetFetchResponse)
         yield f"fetch of {member_id!r} in {epoch}", answer
+
+
+def _patterns(talker: Talker, connection: Connection) -> Steps:
+    """Version 0 has none."""
+    if not talker._version:
+        return
+    for wrong in WRONG_PATTERNS:
+        yield (
+            f"wrong {wrong}",
+            talker.beat(
+                "m",
+                member_epoch=0,
+                rebalance_timeout_ms=REBALANCE_MS,
+                subscribed_topic_regex=wrong,
+                topic_partitions=[],
+            ),
+        )
+    pattern = talker._names.of_here("[tu]").replace("-", "[-]")
+    yield "described before", _pattern_settled(talker, pattern, {"t", "u"})
+    yield "described after", _pattern_settled(talker, pattern.replace("[tu]", "t"), {"t"})
+    yield "leaves", talker.leave("m")
+
+
+def _pattern_settled(talker: Talker, pattern: str, topics: set[str]) -> Any:
+    """The group, when its one member has these: what patterns match is found out in time."""
+    epoch = talker._members.get("m", {}).get("epoch", 0)
+    answer = talker.beat(
+        "m",
+        member_epoch=epoch,
+        rebalance_timeout_ms=REBALANCE_MS,
+        subscribed_topic_names=[],
+        subscribed_topic_regex=pattern,
+        topic_partitions=talker._members.get("m", {}).get("owned", []),
+    )
+    talker._members.setdefault("m", {"instance": None})
+    talker._told("m", answer)
+    for _ in turns("topics of a pattern"):
+        told = talker.settle()
+        (member,) = told["groups"][0]["members"]
+        member["subscribed_topic_regex"] = "drawn"
+        parts = member["assignment"]["topic_partitions"]
+        if {part["topic_name"] for part in parts} == topics:
+            return _without_epochs(told, of_members=True)
+    raise AssertionError
+
+
+PARTS = (_errors, _members, _statics, _ranges, _offsets, _patterns)
+
+
+def talk(address: str, version: int) -> Iterator[Step]:
+    """The steps, with that version of both APIs."""
+    names, connection = Names(), Connection(address)
+    try:
+        _prepare(connection, names)
+        for part in PARTS:
+            talker = Talker(connection, version, names.of_here(part.__name__.strip("_")), names)
+            for name, answer in part(talker, connection):
+                told = names.shared(answer) if isinstance(answer, Response) else answer
+                yield Step(f"v{version} {part.__name__.strip('_')}: {name}", told)
+    finally:
+        connection.close()

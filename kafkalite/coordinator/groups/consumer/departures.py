@@ -26,6 +26,7 @@ from kafkalite.coordinator.groups.consumer.state import (
     ConsumerGroup,
     Member,
     MemberState,
+    names_of_all,
 )
 from kafkalite.coordinator.groups.consumer.targets import metadata_hash
 from kafkalite.coordinator.groups.draft import Draft
@@ -102,7 +103,7 @@ def remove(draft: Draft, group: ConsumerGroup, member: Member, image: MetadataIm
     left = [each for each in group.members.values() if each is not member]
     if member.regex in group.regexes and all(each.regex != member.regex for each in left):
         draft.write(regex_record(group_id, member.regex, None))
-    names = frozenset().union(*(group.names_of(each) for each in left))
+    names = names_of_all(left, group.regexes)
     epoch = group.epoch + 1
     draft.write(epoch_record(group_id, epoch, metadata_hash(names, image)))
     if not left:

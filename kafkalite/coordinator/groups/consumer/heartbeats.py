@@ -43,6 +43,7 @@ from kafkalite.coordinator.groups.consumer.state import (
     Member,
     ResolvedRegex,
     names_of,
+    names_of_all,
 )
 from kafkalite.coordinator.groups.consumer.targets import (
     make_targets,
@@ -218,8 +219,7 @@ class HeartbeatTurn:
 
     def _look_at_topics(self, *, rises: bool) -> None:
         group = self._group
-        subscribed = {names_of(member, self._regexes) for member in self._members.values()}
-        hashed = metadata_hash(frozenset().union(*subscribed), self._image)
+        hashed = metadata_hash(names_of_all(self._members.values(), self._regexes), self._image)
         if rises or hashed != group.metadata_hash:
             self._epoch += 1
             self._draft.write(epoch_record(group.group_id, self._epoch, hashed))

@@ -5,7 +5,7 @@ Source: Kafka's `ConsumerGroup`, `ModernGroup`, `ConsumerGroupMember`, `MemberSt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from types import MappingProxyType
@@ -115,6 +115,12 @@ def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> frozenset[
     resolved = regexes.get(member.regex) if member.regex else None
     names = frozenset(member.topics)
     return names if resolved is None else names | resolved.topics
+
+
+def names_of_all(members: Iterable[Member], regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
+    """The topics that any of them subscribes to."""
+    alike = {(member.topics, member.regex): member for member in members}
+    return frozenset().union(*(names_of(member, regexes) for member in alike.values()))
 
 
 @dataclass(slots=True)
