@@ -266,6 +266,13 @@ def _members(talker: Talker, connection: Connection) -> Steps:
     yield "first joins again", talker.join("first")
     yield "one", talker.settle()
     talker.join("second")
+    for _ in turns("first to hear of second"):
+        answer = talker.beat("first", member_epoch=2)
+        if answer.assignment is not None:
+            break
+    talker._told("first", answer)
+    yield "first gives up", answer
+    yield "in the midst", _without_epochs(talker.describe(), of_members=True)
     yield "two", talker.settle()
     for member_id in ("third", "fourth"):
         talker.join(member_id, ("t", "u"))

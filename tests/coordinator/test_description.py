@@ -41,6 +41,16 @@ def test_a_group_in_the_midst_of_it() -> None:
     assert members["b"].target == (part("t", 1),)
 
 
+def test_what_is_being_given_up_is_told_behind_the_rest() -> None:
+    stage = ConsumerStage(t=2, u=1)
+    stage.join_as("a", ["t", "u"])
+    stage.beat(stage.event("a", 2, topics=["t"]))
+    stage.join_as("b")
+    assert stage.group.members["a"].revoking
+    held = {member.member_id: member.assigned for member in stage.describe_consumers().members}
+    assert held == {"a": (part("t", 0, 1), part("u", 0)), "b": ()}
+
+
 def test_topics_that_are_gone_are_left_out() -> None:
     stage = ConsumerStage(t=2)
     stage.join_as("a")

@@ -55,9 +55,18 @@ def _member(group: ConsumerGroup, member: Member, image: MetadataImage) -> Descr
         member.client_host,
         tuple(hash_set_order(member.topics, java_hash)),
         member.regex,
-        tuple(_named(member.assigned, image)),
+        tuple(_named(_held(member), image)),
         tuple(_named(target, image)),
     )
+
+
+def _held(member: Member) -> dict[Uuid, list[int]]:
+    """What it has, and behind that what it still gives up."""
+    held: dict[Uuid, list[int]] = {}
+    for owned in (member.assigned, member.revoking):
+        for topic, epochs in owned.items():
+            held.setdefault(topic, []).extend(epochs)
+    return held
 
 
 def _named(
