@@ -12,7 +12,7 @@ import itertools
 import re
 import socket
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from compat_tests.golden import turns
@@ -188,7 +188,8 @@ class Names:
         return value
 
 
-def _prepare(connection: Connection, names: Names) -> None:
+def prepare(connection: Connection, names: Names, groups: Iterable[str]) -> None:
+    """Make the topics, and wait until coordinators know them; there are no such groups then."""
     wanted = [
         create_topics.CreatableTopic(
             name=names.of_here(name), num_partitions=count, replication_factor=1
@@ -204,8 +205,7 @@ def _prepare(connection: Connection, names: Names) -> None:
         if not found.coordinators[0].error_code:
             break
     # The coordinators learn of the topics, and load their partitions, later than that is answered.
-    for part in PARTS:
-        group = names.of_here(part.__name__.strip("_"))
+    for group in groups:
         probe = Talker(connection, 1, group, names)
         for number in itertools.count():
             answer = probe.join(f"probe-{number}", tuple(TOPICS))
@@ -435,9 +435,10 @@ def talk(address: str, version: int) -> Iterator[Step]:
     """The steps, with that version of both APIs."""
     names, connection = Names(), Connection(address)
     try:
-        _prepare(connection, names)
-        for part in PARTS:
-            talker = Talker(connection, version, names.of_here(part.__name__.strip("_")), names)
+        groups = {names.of_here(part.__name__.strip("_")): part for part in PARTS}
+        prepare(connection, names, groups)
+        for group, part in groups.items():
+            talker = Talker(connection, version, group, names)
             for name, answer in part(talker, connection):
                 told = names.shared(answer) if isinstance(answer, Response) else answer
                 yield Step(f"v{version} {part.__name__.strip('_')}: {name}", told)
