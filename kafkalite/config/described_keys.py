@@ -1,5 +1,5 @@
-"""Keys that are described and do not act: Kafka 4.4's other broker keys, and those of groups and of
-client metrics subscriptions.
+"""Keys that are described and mostly do not act: Kafka 4.4's other broker keys, and those of groups
+(of which those of consumer groups act) and of client metrics subscriptions.
 
 Names, types and defaults are facts of Kafka 4.4.0, held against `tests/data/configs.json`; what
 they mean there is told in our words. Few ask for them, so the table is a text that is taken apart
@@ -648,9 +648,12 @@ unstable.feature.versions.enable BOOLEAN = false
 def _group_key(
     name: str, type: ConfigType, default: str, doc: str, *, of_broker: str | None = None
 ) -> ConfigKey:
-    """`of_broker`: the broker key behind it, when it is not `group.` and the name."""
+    """`of_broker`: the broker key behind it, when it is not `group.` and the name. Those of
+    consumer groups act."""
     synonym = Synonym(of_broker or f"group.{name}")
-    return ConfigKey(name, type, default, f"{doc} {NOT_ACTED_ON}", synonyms=(synonym,))
+    if not name.startswith("consumer."):
+        doc = f"{doc} {NOT_ACTED_ON}"
+    return ConfigKey(name, type, default, doc, synonyms=(synonym,))
 
 
 _GROUP_KEYS = (

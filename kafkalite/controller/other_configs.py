@@ -1,9 +1,9 @@
-"""Settings of what is no topic: brokers (`broker_configs.py`), their loggers, groups, and
-subscriptions to client metrics. What Kafka refuses is refused here; what would change nothing is
-granted.
+"""Settings of what is no topic: brokers (`broker_configs.py`), groups (`group_configs.py`),
+loggers, and subscriptions to client metrics. What Kafka refuses is refused here; what would change
+nothing is granted.
 
-Kafka differs: settings of groups and of client metrics subscriptions can be altered there while it
-runs, and the levels of its loggers. Here that is refused, with a message that says so.
+Kafka differs: settings of client metrics subscriptions can be altered there while it runs, and the
+levels of its loggers. Here that is refused, with a message that says so.
 
 Source: Kafka's `ConfigAdminManager` and `ConfigurationControlManager`; the words were asked of the
 real broker.
@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from kafkalite.controller.broker_configs import alter_broker, node_id
 from kafkalite.controller.events import ConfigOperation, ResourceEdits
+from kafkalite.controller.group_configs import alter_group
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResourceType, MetadataImage
@@ -44,7 +45,7 @@ def alter_other(
         case ConfigResourceType.CLIENT_METRICS:
             _alter_client_metrics(wanted)
         case ConfigResourceType.GROUP:
-            _alter_group(wanted)
+            return alter_group(image, wanted, own_settings=own_settings, replaces_all=replaces_all)
         case unknown:
             _refuse(f"Unknown resource type {int(unknown)}")
     return []
@@ -73,21 +74,6 @@ def _alter_client_metrics(wanted: ResourceEdits) -> None:
             _refuse(f"Unknown client metrics configuration: {edit.name}")
     if any(edit.operation != ConfigOperation.DELETE for edit in wanted.edits):
         _refuse("kafkalite has no client metrics subscriptions yet")
-
-
-def _alter_group(wanted: ResourceEdits) -> None:
-    from kafkalite.config.described_keys import GROUP_KEYS
-
-    if not wanted.resource.name:
-        _refuse("Default group resources are not allowed.")
-    for edit in wanted.edits:
-        key = GROUP_KEYS.get(edit.name)
-        if key is None:
-            _refuse_config(f"Unknown group config name: {edit.name}")
-        if edit.operation == ConfigOperation.SET:
-            key.parse(edit.value or "")
-    if any(edit.operation != ConfigOperation.DELETE for edit in wanted.edits):
-        _refuse("kafkalite alters no settings of groups yet")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -51,19 +51,11 @@ def test_loggers_are_not_known_to_the_older_request() -> None:
     assert alter(LOGGER, "1") == []
 
 
-def test_groups_and_subscriptions_cannot_be_altered_yet() -> None:
+def test_subscriptions_cannot_be_altered_yet() -> None:
     assert refusal(METRICS, "m", ConfigEdit("interval.ms", SET, "5000")) == (
         ErrorCode.INVALID_REQUEST,
         "kafkalite has no client metrics subscriptions yet",
     )
-    for edit in (
-        ConfigEdit("consumer.session.timeout.ms", SET, "50000"),
-        ConfigEdit("streams.rack.aware.assignment.tags", APPEND, "zone"),
-    ):
-        assert refusal(GROUP, "g", edit) == (
-            ErrorCode.INVALID_REQUEST,
-            "kafkalite alters no settings of groups yet",
-        )
 
 
 @pytest.mark.parametrize(

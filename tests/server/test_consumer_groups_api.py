@@ -16,6 +16,12 @@ from kafkalite.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from kafkalite.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from kafkalite.testing.simulation import Simulation
 from tests.server.group_requests import find
 from tests.server.running import Running, crashed, served, simulated, start
@@ -155,3 +161,16 @@ async def test_a_group_goes_on_after_a_restart(simulation: Simulation) -> None:
         assert (again.error_code, again.member_epoch, again.assignment) == (0, 3, None)
         await running.wait_ms(SESSION_MS)
         assert (await described(running)).group_state == "Empty"
+
+
+@served()
+async def test_a_group_has_settings_of_its_own(running: Running) -> None:
+    await find(running)
+    assert (await beat(running, "a", topics=[])).heartbeat_interval_ms == 500
+    edits = [AlterableConfig(name="consumer.heartbeat.interval.ms", value="900")]
+    resource = AlterConfigsResource(resource_type=32, resource_name="group", configs=edits)
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    client = await running.client()
+    altered = await client.ask(request, 1, IncrementalAlterConfigsResponse)
+    assert altered.responses[0].error_code == ErrorCode.NONE
+    assert (await beat(running, "a", 1)).heartbeat_interval_ms == 900

@@ -7,7 +7,7 @@ Versions: 0 to 1.
 Answered when every live broker follows the new settings: open partitions take them from their next
 append on.
 
-Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
+Missing: settings of share and streams groups, and of client metrics subscriptions;
 of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
 """
 
@@ -36,7 +36,7 @@ API = Api(
     IncrementalAlterConfigsResponse,
     min_version=0,
     max_version=1,
-    missing="settings of groups and client metrics subscriptions; listeners of brokers",
+    missing="settings of share groups, streams groups, client metrics; listeners of brokers",
 )
 
 

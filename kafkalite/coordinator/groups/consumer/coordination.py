@@ -23,6 +23,7 @@ from kafkalite.coordinator.groups.consumer.events import (
     MemberSilent,
     RevocationTimedOut,
 )
+from kafkalite.coordinator.groups.consumer.group_settings import settings_of
 from kafkalite.coordinator.groups.consumer.heartbeats import HeartbeatTurn
 from kafkalite.coordinator.groups.consumer.replay import ConsumerGroups
 from kafkalite.coordinator.groups.consumer.requests import check_heartbeat
@@ -104,8 +105,9 @@ class ConsumerCoordination:
     def load(self, draft: Draft) -> None:
         """All members have a fresh session from now on, and fresh time to give partitions up."""
         for group in self._groups.values():
+            settings = settings_of(group.group_id, self.image, draft.settings.consumer)
             for member in group.members.values():
-                keep_session(draft, group.group_id, member.member_id)
+                keep_session(draft, group.group_id, member.member_id, settings.session_timeout_ms)
                 watch_revocation(draft, group.group_id, member)
 
     def forget(self, group_id: str) -> None:

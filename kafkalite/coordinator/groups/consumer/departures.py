@@ -45,11 +45,11 @@ def revocation_timer(group_id: str, member_id: str) -> tuple[str, str, str]:
     return ("revocation", group_id, member_id)
 
 
-def keep_session(draft: Draft, group_id: str, member_id: str) -> None:
+def keep_session(draft: Draft, group_id: str, member_id: str, timeout_ms: int) -> None:
     """A member is alive: it has its session timeout from now."""
     draft.set_timer(
         session_timer(group_id, member_id),
-        draft.settings.consumer.session_timeout_ms,
+        timeout_ms,
         MemberSilent(group_id, member_id),
     )
 

@@ -24,6 +24,7 @@ from kafkalite.coordinator.groups.consumer.departures import (
     watch_revocation,
 )
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatSeen
+from kafkalite.coordinator.groups.consumer.group_settings import settings_of
 from kafkalite.coordinator.groups.consumer.member_records import (
     assignment_epoch_record,
     current_record,
@@ -66,6 +67,7 @@ class HeartbeatTurn:
         self._group = group
         self._event = event
         self._image = image
+        self._settings = settings_of(group.group_id, image, draft.settings.consumer)
         self._members: Mapping[str, Member] = group.members
         self._targets: Mapping[str, Partitions] = group.targets
         self._regexes: Mapping[str, ResolvedRegex] = group.regexes
@@ -97,13 +99,13 @@ class HeartbeatTurn:
         if self._epoch > self._assignment_epoch and self._may_assign():
             self._assign()
         reached = self._reconciled(member, subscription_changed=names_changed or regex_changed)
-        keep_session(self._draft, event.group_id, member_id)
+        keep_session(self._draft, event.group_id, member_id, self._settings.session_timeout_ms)
         self._answer(before, reached)
 
     # Who sends it.
 
     def _check_room(self, member_id: str) -> None:
-        group, most = self._group, self._draft.settings.consumer.max_size
+        group, most = self._group, self._settings.max_size
         instance_id = self._event.instance_id
         if len(group.members) < most or member_id in group.members:
             return
@@ -195,7 +197,7 @@ class HeartbeatTurn:
         before = self._members.get(member.member_id)
         if (None if before is None else before.assignor) == member.assignor:
             return False
-        default = self._draft.settings.consumer.assignors[0]
+        default = self._settings.assignors[0]
         after = {**self._members, member.member_id: member}
         return preferred_assignor(self._members.values(), default) != preferred_assignor(
             after.values(), default
@@ -227,11 +229,11 @@ class HeartbeatTurn:
     def _may_assign(self) -> bool:
         """Not too soon after the assignment before."""
         made_at = self._group.assignment_timestamp
-        interval_ms = self._draft.settings.consumer.assignment_interval_ms
+        interval_ms = self._settings.assignment_interval_ms
         return not made_at or not interval_ms or self._draft.now >= made_at + interval_ms
 
     def _assign(self) -> None:
-        group_id, default = self._group.group_id, self._draft.settings.consumer.assignors[0]
+        group_id, default = self._group.group_id, self._settings.assignors[0]
         made = make_targets(
             self._group, self._members, self._regexes, self._targets, self._image, default
         )
@@ -276,7 +278,7 @@ class HeartbeatTurn:
         is_joining = event.member_epoch == JOINING_EPOCH
         if is_joining or is_full or reached.assigned != before.assigned:
             assigned = {topic: tuple(epochs) for topic, epochs in reached.assigned.items()}
-        interval_ms = self._draft.settings.consumer.heartbeat_interval_ms
+        interval_ms = self._settings.heartbeat_interval_ms
         seen = ConsumerHeartbeatSeen(reached.member_id, reached.epoch, interval_ms, assigned)
         self._draft.reply(event.token, seen)
 
