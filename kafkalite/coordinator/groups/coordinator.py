@@ -7,7 +7,7 @@ needed. Source: Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from kafkalite.coordinator.groups import administration, commits
 from kafkalite.coordinator.groups.classic.events import (
@@ -50,7 +50,6 @@ from kafkalite.coordinator.groups.classic.rebalance import (
 from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
 from kafkalite.coordinator.groups.commits import AnyGroup
-from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 from kafkalite.coordinator.groups.consumer.events import (
     ConsumerHeartbeat,
     DescribeConsumerGroups,
@@ -73,6 +72,9 @@ from kafkalite.protocol.messages.classic_group_records import (
 from kafkalite.protocol.messages.consumer_group_records import ConsumerGroupMetadataKey
 from kafkalite.types import TimestampMs
 
+if TYPE_CHECKING:
+    from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
+
 
 class GroupCoordinator:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
@@ -84,9 +86,9 @@ class GroupCoordinator:
         now; later ones come as `MetadataChanged`."""
         self._settings = settings or GroupSettings()
         self._recorded = RecordedState()
-        self._consumer = ConsumerCoordination(
-            self._recorded.consumer_groups, image or MetadataImage()
-        )
+        self._image = image or MetadataImage()
+        self._consumer: ConsumerCoordination | None = None
+        """Made when the first consumer group needs it."""
         self._live: dict[str, ClassicGroup] = {}
         """Soft state: groups with their parked requests, ahead of the record while they
         rebalance."""
@@ -103,7 +105,7 @@ class GroupCoordinator:
             case Record(GroupMetadataKey() as key, None):
                 self._live.pop(key.group, None)
             case Record(ConsumerGroupMetadataKey() as key, None):
-                self._consumer.forget(key.group_id)
+                self._forget(key.group_id)
 
     def group(self, group_id: str) -> ClassicGroup | None:
         """The live classic group; None when there is none of that id."""
@@ -112,6 +114,18 @@ class GroupCoordinator:
             live = group_of(group_id, self._recorded.groups[group_id])
             self._live[group_id] = live
         return live
+
+    def _consumers(self) -> ConsumerCoordination:
+        """The rules of consumer groups. No start waits for their modules."""
+        if self._consumer is None:
+            from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
+
+            self._consumer = ConsumerCoordination(self._recorded.consumer_groups, self._image)
+        return self._consumer
+
+    def _forget(self, group_id: str) -> None:
+        if self._consumer is not None:
+            self._consumer.forget(group_id)
 
     def any_group(self, group_id: str) -> AnyGroup | None:
         """The group, of either kind."""
@@ -151,13 +165,15 @@ class GroupCoordinator:
             case InitialDelayOver() | JoinTimedOut() | SyncTimedOut() | SessionTimedOut():
                 self._time_out(draft, event)
             case ConsumerHeartbeat():
-                self._consumer.heartbeat(draft, event, self.group(event.group_id))
+                self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case DescribeConsumerGroups():
-                self._consumer.describe(draft, event, self._recorded.groups)
+                self._consumers().describe(draft, event, self._recorded.groups)
             case MemberSilent() | RevocationTimedOut():
-                self._consumer.time_out(draft, event)
+                self._consumers().time_out(draft, event)
             case MetadataChanged():
-                self._consumer.image = event.image
+                self._image = event.image
+                if self._consumer is not None:
+                    self._consumer.image = event.image
             case ExpireOffsets():
                 self._expire(draft)
             case Loaded():
@@ -180,7 +196,7 @@ class GroupCoordinator:
                     if group is not None:
                         self._step_back(draft, group, error.code)
                 case Record(ConsumerGroupMetadataKey() as key):
-                    self._consumer.forget(key.group_id)
+                    self._forget(key.group_id)
         return draft.outcome()
 
     def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
@@ -262,7 +278,8 @@ class GroupCoordinator:
                 keep_session(draft, group, member)
             if len(group.members) > draft.settings.max_size:
                 prepare(draft, group)
-        self._consumer.load(draft)
+        if self._recorded.consumer_groups:
+            self._consumers().load(draft)
         self._watch_expiry(draft)
 
     def _all_groups(self) -> Iterator[AnyGroup]:
