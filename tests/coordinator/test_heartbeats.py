@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.coordinator.groups.consumer.heartbeats import MANY_MEMBERS
 from kafkalite.coordinator.groups.consumer.state import GroupState, MemberState
 from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
 from kafkalite.errors import ErrorCode
@@ -233,6 +234,19 @@ def test_any_number_of_members_shares_all(members: int) -> None:
     assert shared == [("t", i) for i in range(8)] + [("u", i) for i in range(3)]
     assert stage.group.state is GroupState.STABLE
     assert stage.replayed().consumer_groups == stage.core.recorded.consumer_groups
+
+
+def test_a_large_group_is_not_assigned_with_every_member_that_joins() -> None:
+    stage = ConsumerStage(t=1)
+    for number in range(MANY_MEMBERS + 2):
+        stage.join_as(f"m{number}")
+    assert (stage.group.epoch, stage.group.assignment_epoch) == (103, 101)
+    stage.advance(MANY_MEMBERS + 1)
+    stage.go_on("m0")
+    assert stage.group.assignment_epoch == 101
+    stage.advance(1)
+    stage.go_on("m0")
+    assert stage.group.assignment_epoch == 103
 
 
 def test_a_regular_expression_and_topics_that_come() -> None:
