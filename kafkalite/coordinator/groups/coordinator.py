@@ -173,7 +173,7 @@ class GroupCoordinator:
             case MetadataChanged():
                 self._image = event.image
                 if self._consumer is not None:
-                    self._consumer.image = event.image
+                    self._consumer.set_image(event.image)
             case ExpireOffsets():
                 self._expire(draft)
             case Loaded():

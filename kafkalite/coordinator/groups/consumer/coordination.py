@@ -37,10 +37,17 @@ class ConsumerCoordination:
     """Reads the recorded groups, and knows the metadata that they are held against."""
 
     def __init__(self, groups: ConsumerGroups, image: MetadataImage) -> None:
-        self.image = image
+        self._image = image
+        self._images = 1
+        """How many there were."""
         self._groups = groups
-        self._seen: dict[str, MetadataImage] = {}
-        """Group -> the metadata that it was last held against. Soft state."""
+        self._seen: dict[str, int] = {}
+        """Group -> which of them it was last held against. Soft state."""
+
+    def set_image(self, image: MetadataImage) -> None:
+        """The metadata from now on. Groups look at it with their next heartbeats."""
+        self._image = image
+        self._images += 1
 
     def heartbeat(
         self, draft: Draft, event: ConsumerHeartbeat, classic: ClassicGroup | None
@@ -59,14 +66,14 @@ class ConsumerCoordination:
         if event.member_epoch < JOINING_EPOCH:
             if group is None:
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-            leave(draft, group, event, self.image)
+            leave(draft, group, event, self._image)
             return
         if group is None:
             self._make_way(draft, group_id, classic, joins=joins)
             group = ConsumerGroup(group_id)
-        is_old = self._seen.get(group_id) is not self.image
-        HeartbeatTurn(draft, group, event, self.image).take(topics_may_have_changed=is_old)
-        self._seen[group_id] = self.image
+        is_old = self._seen.get(group_id) != self._images
+        HeartbeatTurn(draft, group, event, self._image).take(topics_may_have_changed=is_old)
+        self._seen[group_id] = self._images
 
     def _make_way(
         self, draft: Draft, group_id: str, classic: ClassicGroup | None, *, joins: bool
@@ -93,19 +100,19 @@ class ConsumerCoordination:
                 is_classic = group_id in classic
                 told.append(not_described(group_id, is_of_another_kind=is_classic))
             else:
-                told.append(described(group, self.image, default))
+                told.append(described(group, self._image, default))
         draft.reply(event.token, ConsumerGroupsDescribed(tuple(told)))
 
     def time_out(self, draft: Draft, event: MemberSilent | RevocationTimedOut) -> None:
         """A timer has fired; its group may be gone."""
         group = self._groups.get(event.group_id)
         if group is not None:
-            timed_out(draft, group, event, self.image)
+            timed_out(draft, group, event, self._image)
 
     def load(self, draft: Draft) -> None:
         """All members have a fresh session from now on, and fresh time to give partitions up."""
         for group in self._groups.values():
-            settings = settings_of(group.group_id, self.image, draft.settings.consumer)
+            settings = settings_of(group.group_id, self._image, draft.settings.consumer)
             for member in group.members.values():
                 keep_session(draft, group.group_id, member.member_id, settings.session_timeout_ms)
                 watch_revocation(draft, group.group_id, member)
