@@ -16,20 +16,23 @@ import pytest
 from compat_tests.conftest import BOOTSTRAP
 from compat_tests.golden import Fields, Golden, rows, turns
 from compat_tests.process import KafkaliteProcess
+from kafkalite.protocol.codec import decode
+from kafkalite.protocol.headers import read_response_header
+from kafkalite.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from kafkalite.server.apis.table import APIS
 
 SERVED = {None, *(int(module.API.key) for module in APIS)}
 """Keys of the APIs; None: frames that are no request of the schemas."""
 NO_TRANSACTIONAL_IDS = "it is about a transactional id, whose coordinator is not here yet"
-NO_CONSUMER_GROUP = "it is about a group of the consumer protocol (KIP-848), which is not here yet"
+NO_MIXED_GROUP = "it is about a group with members of both protocols, which is not here yet"
 NOT_SERVED = "the API is not served yet"
 LATER = {
     "init-stale-epoch": NO_TRANSACTIONAL_IDS,
     "init-other-pid": NO_TRANSACTIONAL_IDS,
     "txn-produce-": NO_TRANSACTIONAL_IDS,
     "sasl-": NOT_SERVED,
-    "join-848-group": NO_CONSUMER_GROUP,
-    "offset-fetch-bad-member-epoch": NO_CONSUMER_GROUP,
+    "join-848-group": NO_MIXED_GROUP,
+    "848-into-classic-group": NO_MIXED_GROUP,
 }
 """How names begin of cases that are not put to kafkalite yet, though the row names an API that is
 served, or none; and why."""
@@ -112,6 +115,8 @@ def prepare(golden: Golden) -> Fields:
     _, version, fields = golden.script["fetch"](session_epoch=0)
     session = golden.call("Fetch", version, fields)
     member, other = join_busy(golden)
+    outcome, _ = golden.ask(golden.script["heartbeat848"]("g848b", "m-1", 0))
+    assert outcome == "response"
     return {
         "pid": first["producer_id"],
         "pid2": second["producer_id"],
@@ -157,6 +162,16 @@ def join_busy(golden: Golden) -> tuple[str, str]:
     return joined["member_id"], join("")["member_id"]
 
 
+def assert_refused_alike(row: Fields, frame: bytes) -> None:
+    """kafka-python has no schema of this answer. In the recording a byte of the length stands
+    before a long message, and its last one is missing."""
+    _, begin = read_response_header(row["key"], row["version"], frame[4:])
+    response = decode(ConsumerGroupHeartbeatResponse, row["version"], frame[4:], begin)
+    (refused,) = row["errors"]
+    assert response.error_code == refused["code"]
+    assert refused["message"].removeprefix("\x01") in (response.error_message or "")
+
+
 @pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["case"])
 def test_answers_are_kafkas(golden: Golden, answers: dict[str, Answer], row: Fields) -> None:
     answer = answers[row["case"]]
@@ -166,6 +181,8 @@ def test_answers_are_kafkas(golden: Golden, answers: dict[str, Answer], row: Fie
     if "error_code_guess" in row:  # a frame by hand, whose answer has no schema here.
         code = int.from_bytes(answer.frame[8:10], "big", signed=True)
         assert code == row["error_code_guess"]
+    elif row["api"] == "ConsumerGroupHeartbeat":
+        assert_refused_alike(row, answer.frame)
     else:
         decoded = golden.decode(row["api"], row["version"], answer.frame)
         assert golden.errors(decoded) == row["errors"]

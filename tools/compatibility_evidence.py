@@ -11,8 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from compat_tests import test_error_cases, test_java_requests, test_wire_replay
+from compat_tests import (
+    test_consumer_groups,
+    test_error_cases,
+    test_java_requests,
+    test_wire_replay,
+)
 from compat_tests.record_client_versions import RECORD
+from compat_tests.record_consumer_groups import VERSIONS as TALKED_IN
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.server.apis.api import Api
 from tests.protocol.test_golden import NOT_SERVED as WITHOUT_SCHEMA
@@ -43,6 +49,11 @@ Version = tuple[int, int]
 
 _ALONE: dict[Version, Callable[..., None]] = {
     (ApiKey.API_VERSIONS, 5): test_wire_replay.test_version_5_is_answered_as_version_4,
+    **{
+        (key, version): test_consumer_groups.test_the_answer_is_kafkas
+        for key in (ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE)
+        for version in TALKED_IN
+    },
 }
 """Answers that have a test of their own."""
 

@@ -72,7 +72,7 @@ def test_settings_of_a_broker(kafkalite: CommandLine) -> None:
 def test_settings_of_a_group(kafkalite: CommandLine, topic: str) -> None:
     assert settings(kafkalite, "group", topic) == {}
     everything = settings(kafkalite, "group", topic, "--all")
-    assert everything["consumer.session.timeout.ms"]["value"] == "45000"
+    assert everything["share.heartbeat.interval.ms"]["value"] == "5000"
     ended = kafkalite.ended("configs", "describe", "group", topic)
     assert (ended.code, ended.output) == (0, "")
     assert ended.errors == f"Nothing is set for group {topic}; --all shows what acts.\n"

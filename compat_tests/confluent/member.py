@@ -17,18 +17,20 @@ class ConfluentMember:
 
     def __init__(self, bootstrap: str, group: str, session_ms: int) -> None:
         self._is_open = True
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": group,
-                "session.timeout.ms": session_ms,
-                "heartbeat.interval.ms": 500,
-                "topic.metadata.refresh.interval.ms": METADATA_MS,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "reconnect.backoff.max.ms": 500,
-            }
-        )
+        self._consumer = Consumer(self.settings(bootstrap, group, session_ms))
+
+    def settings(self, bootstrap: str, group: str, session_ms: int) -> dict[str, str | int | bool]:
+        """librdkafka's."""
+        return {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": 500,
+            "topic.metadata.refresh.interval.ms": METADATA_MS,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "reconnect.backoff.max.ms": 500,
+        }
 
     @classmethod
     def join(
@@ -72,3 +74,14 @@ class ConfluentMember:
         if self._is_open:
             self._is_open = False
             self._consumer.close()
+
+
+class ConfluentConsumerMember(ConfluentMember):
+    """In a group of the new protocol (KIP-848): the broker says how long sessions are and how often
+    heartbeats come, and finds out what patterns match."""
+
+    def settings(self, bootstrap: str, group: str, session_ms: int) -> dict[str, str | int | bool]:
+        given = super().settings(bootstrap, group, session_ms)
+        of_the_broker = {"session.timeout.ms", "heartbeat.interval.ms"}
+        kept = {name: value for name, value in given.items() if name not in of_the_broker}
+        return kept | {"group.protocol": "consumer"}

@@ -18,6 +18,8 @@ WAITS_FOR_TOPIC = re.compile(
     r"! WARN .*reported a recoverable issue.*=UNKNOWN_TOPIC_OR_PARTITION\}"
 )
 """`Kafka differs:` in `server/apis/metadata.py`: here the answer waits until the topic is there."""
+OTHER_DEFAULT = re.compile(r">\s+consumer\.\w+\.\w+\.ms=\d+ .*\{DEFAULT_CONFIG:")
+"""Groups form at once here: docs/decisions/0012-consumer-groups.md."""
 SERVED = {int(module.API.key) for module in APIS}
 
 
@@ -31,4 +33,4 @@ def _is_kafkas_alone(line: str) -> bool:
         return int(api["key"]) not in SERVED
     if feature := FEATURE.match(line):
         return feature["name"] not in FINALIZED
-    return WAITS_FOR_TOPIC.match(line) is not None
+    return any(each.match(line) is not None for each in (WAITS_FOR_TOPIC, OTHER_DEFAULT))

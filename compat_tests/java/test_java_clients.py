@@ -39,6 +39,8 @@ class JavaCases(LanguageCases):
     language = "java"
     library: Module
     idempotent_unasked = True
+    properties: tuple[str, ...] = ()
+    """Of the JVM."""
 
     @pytest.fixture
     def command(self, classes: Path) -> Command:
@@ -46,7 +48,7 @@ class JavaCases(LanguageCases):
         # It lives for a second: it is not worth compiling well, nor collecting at once.
         options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        return ("java", *options, logging, "-cp", jars, "Main")
+        return ("java", *options, *self.properties, logging, "-cp", jars, "Main")
 
     def test_idempotence(self, run: Run, bootstrap: str, topic: str) -> None:
         assert run("idempotence") == {"acknowledged": [1_000, 1_999]}
@@ -57,6 +59,13 @@ class JavaCases(LanguageCases):
 
 class TestClients44(JavaCases):
     library = "clients-4.4"
+
+
+class TestClients44OfTheNewProtocol(JavaCases):
+    """Their groups are consumer groups (KIP-848)."""
+
+    library = "clients-4.4"
+    properties = ("-Dgroup.protocol=consumer",)
 
 
 class TestClients39(JavaCases):

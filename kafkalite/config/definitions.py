@@ -8,7 +8,7 @@ Keys that begin with `kafkalite.` are ours.
 
 from __future__ import annotations
 
-from kafkalite.config.keys import ConfigKey, ConfigType, Synonym, check_replicas
+from kafkalite.config.keys import ConfigKey, ConfigType, Synonym, check_assignors, check_replicas
 
 BOOLEAN, STRING, INT, SHORT = (
     ConfigType.BOOLEAN,
@@ -614,6 +614,71 @@ _BROKER_KEYS = (
         "5242880",
         "Bytes read at a time while a coordinator loads.",
         minimum=1,
+    ),
+    ConfigKey(
+        "group.consumer.assignment.interval.ms",
+        INT,
+        "0",
+        "The least time between two assignments of a consumer group. Kafka differs: 1000, against"
+        " which tests wait.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "group.consumer.assignors",
+        LIST,
+        "uniform,range",
+        "How the broker spreads partitions in consumer groups; the first is the default."
+        " Kafka differs: it takes names of Java classes too.",
+        check=check_assignors,
+        form="uniform and range",
+        may_be_empty=False,
+    ),
+    ConfigKey(
+        "group.consumer.heartbeat.interval.ms",
+        INT,
+        "500",
+        "How often members of consumer groups are to send heartbeats: they learn of a rebalance"
+        " with the next one. Kafka differs: 5000, against which tests wait.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.consumer.max.size",
+        INT,
+        "2147483647",
+        "The most members that a consumer group may have.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.consumer.min.heartbeat.interval.ms",
+        INT,
+        "100",
+        "The smallest heartbeat interval that a consumer group may have."
+        " Kafka differs: 5000, like that default.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.consumer.min.session.timeout.ms",
+        INT,
+        "1000",
+        "The smallest session timeout that a consumer group may have."
+        " Kafka differs: 45000, like that default.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.consumer.session.timeout.ms",
+        INT,
+        "10000",
+        "A consumer group's member silent for so long is out. Kafka differs: 45000, against which"
+        " tests wait.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "group.coordinator.rebalance.protocols",
+        LIST,
+        "classic,consumer,streams",
+        "The group protocols that are on; streams groups are still to come.",
+        one_of=("consumer", "classic", "share", "streams"),
+        may_be_empty=False,
     ),
     ConfigKey(
         "group.initial.rebalance.delay.ms",

@@ -1,5 +1,5 @@
-"""Keys that are described and do not act: Kafka 4.4's other broker keys, and those of groups and of
-client metrics subscriptions.
+"""Keys that are described and mostly do not act: Kafka 4.4's other broker keys, and those of groups
+(of which those of consumer groups act) and of client metrics subscriptions.
 
 Names, types and defaults are facts of Kafka 4.4.0, held against `tests/data/configs.json`; what
 they mean there is told in our words. Few ask for them, so the table is a text that is taken apart
@@ -194,39 +194,22 @@ fetch.purgatory.purge.interval.requests INT = 1000
     Finished fetches that purgatory gathers before it is cleaned.
 follower.fetch.last.tiered.offset.enable BOOLEAN = false
     Whether a new follower begins behind what tiered storage has.
-group.consumer.assignment.interval.ms INT 0.. = 1000
-    The least time between two assignments of a consumer group.
-group.consumer.assignors LIST nonempty = uniform,range
-    How the broker spreads partitions in consumer groups; the first is the default.
-group.consumer.heartbeat.interval.ms INT 1.. = 5000
-    How often members of consumer groups are to send heartbeats.
 group.consumer.max.assignment.interval.ms INT 0.. = 15000
     The largest assignment interval that a consumer group may set.
 group.consumer.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a consumer group may set.
 group.consumer.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a consumer group may set.
-group.consumer.max.size INT 1.. = 2147483647
-    The most members that a consumer group may have.
 group.consumer.migration.policy STRING ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL = bidirectional
     Which way groups may pass between the classic and the consumer protocol while in use.
 group.consumer.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a consumer group may set.
-group.consumer.min.heartbeat.interval.ms INT 1.. = 5000
-    The smallest heartbeat interval that a consumer group may set.
-group.consumer.min.session.timeout.ms INT 1.. = 45000
-    The smallest session timeout that a consumer group may set.
-group.consumer.session.timeout.ms INT 1.. = 45000
-    A consumer group's member silent for so long is out.
 group.coordinator.append.linger.ms INT -1.. = -1
     How long a group coordinator gathers records before it writes; -1: as long as it has work.
 group.coordinator.background.threads INT 1.. = 2
     Threads that compute assignments and match regular expressions.
 group.coordinator.cached.buffer.max.bytes INT 524288.. = 1048588
     The largest write buffer that a group coordinator keeps for use again.
-group.coordinator.rebalance.protocols LIST consumer|classic|share|streams nonempty
-    = classic,consumer,streams
-    The group protocols that are on.
 group.coordinator.threads INT 1.. = 4
     Threads that run group coordinators.
 group.share.assignment.interval.ms INT 0.. = 1000
@@ -652,12 +635,13 @@ def _group_key(
     minimum: int | None = None,
     one_of: tuple[str, ...] = (),
 ) -> ConfigKey:
-    """`of_broker`: the broker key behind it, when it is not `group.` and the name."""
+    """`of_broker`: the broker key behind it, when it is not `group.` and the name. Those of
+    consumer groups act."""
     return ConfigKey(
         name,
         type,
         default,
-        f"{doc} {NOT_ACTED_ON}",
+        doc if name.startswith("consumer.") else f"{doc} {NOT_ACTED_ON}",
         minimum=minimum,
         one_of=one_of,
         synonyms=(Synonym(of_broker or f"group.{name}"),),

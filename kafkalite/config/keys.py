@@ -22,6 +22,8 @@ _JAVA_DOUBLE = (
     r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?)"
 )
 _MAX_PORT = 65535
+_ASSIGNORS = ("uniform", "range")
+"""Those of `coordinator/groups/assignors`."""
 _REPLICA = r"([0-9]+:[0-9]+)?"
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's `String.trim` takes away."""
@@ -209,6 +211,13 @@ def check_replicas(key: ConfigKey, items: tuple[str, ...]) -> None:
         f"{key.name} must be the literal '*' or a list of replicas in the following format: "
         "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
     )
+
+
+def check_assignors(key: ConfigKey, items: tuple[str, ...]) -> None:
+    """For the key that names how consumer groups are assigned."""
+    for item in items:
+        if item not in _ASSIGNORS:
+            key.refuse(item, "Class cannot be found")
 
 
 def check_voters(key: ConfigKey, items: tuple[str, ...]) -> None:

@@ -57,6 +57,15 @@ group.streams.num.warmup.replicas group.streams.max.warmup.replicas
 group.streams.min.task.offset.interval.ms group.streams.task.offset.interval.ms
 """
 """The first must not be larger than the second."""
+_SMALL_BY_DEFAULT = frozenset(
+    {
+        "group.consumer.assignment.interval.ms",
+        "group.consumer.heartbeat.interval.ms",
+        "group.consumer.session.timeout.ms",
+    }
+)
+"""Where the default is smaller than Kafka's, a file that is good there may set a larger bound. The
+bound then is what acts."""
 _ROLL, _JITTER = "log.roll.ms", "log.roll.jitter.ms"
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 """The first that is set holds."""
@@ -124,6 +133,8 @@ class _Values:
 
 def _check_pair(values: _Values, smaller: str, larger: str) -> None:
     if smaller not in values.settings and larger not in values.settings:
+        return
+    if larger in _SMALL_BY_DEFAULT and larger not in values.settings:
         return
     if values.number(smaller) > values.number(larger):
         _refuse(f"{values.shown(smaller)} must not be larger than {values.shown(larger)}")

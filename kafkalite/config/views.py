@@ -155,6 +155,14 @@ class BrokerConfig(NamedTuple):
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_backoff_ms: int = 1000
     replica_high_watermark_checkpoint_interval_ms: int = 5000
+    group_consumer_assignment_interval_ms: int = 0
+    group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    group_consumer_heartbeat_interval_ms: int = 500
+    group_consumer_max_size: int = 2**31 - 1
+    group_consumer_min_heartbeat_interval_ms: int = 100
+    group_consumer_min_session_timeout_ms: int = 1000
+    group_consumer_session_timeout_ms: int = 10_000
+    group_coordinator_rebalance_protocols: tuple[str, ...] = ("classic", "consumer", "streams")
     group_initial_rebalance_delay_ms: int = 0
     group_max_session_timeout_ms: int = 1_800_000
     group_max_size: int = 2**31 - 1

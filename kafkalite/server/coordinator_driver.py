@@ -18,12 +18,11 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kafkalite.coordinator.groups.classic.events import Event, Loaded, TopicsDeleted
-from kafkalite.coordinator.groups.classic.records import (
-    Record,
-    encode_record,
-)
+from kafkalite.coordinator.groups.classic.events import Loaded, TopicsDeleted
+from kafkalite.coordinator.groups.consumer.events import MetadataChanged
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import Record, encode_record
 from kafkalite.core import Send
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.validation import AppendOrigin
@@ -136,6 +135,8 @@ class CoordinatorDriver:
         self._driver: CoreDriver[Event, Record] | None = None
         self._early: dict[str, None] = {}
         """Topics that were deleted while the log is read."""
+        self._newest: MetadataChanged | None = None
+        """What a core is told before all else: it may be made long after this was."""
         self._turn: Timer | None = None
         self._closed = False
 
@@ -152,12 +153,14 @@ class CoordinatorDriver:
         else:
             on_reply(_NOT_HERE if self._closed else _LOADING)
 
-    def tell(self, event: TopicsDeleted) -> None:
+    def tell(self, event: TopicsDeleted | MetadataChanged) -> None:
         """Something that nobody waits for. While the log is read it is remembered, but not of more
-        than `MAX_EARLY` topics: what is committed for the others stays until it expires."""
+        than `MAX_EARLY` deleted topics: what is committed for the others stays until it expires."""
+        if isinstance(event, MetadataChanged):
+            self._newest = event
         if self._driver is not None:
             self._driver.submit(event)
-        elif not self._closed:
+        elif isinstance(event, TopicsDeleted) and not self._closed:
             self._early |= dict.fromkeys(event.topics[: MAX_EARLY - len(self._early)])
 
     def load(self) -> None:
@@ -212,6 +215,8 @@ class CoordinatorDriver:
         )
         self._driver = driver
         partition.on_committed = driver.committed
+        if self._newest is not None:
+            driver.submit(self._newest)
         driver.submit(Loaded())
         if self._early:
             driver.submit(TopicsDeleted(tuple(self._early)))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from kafkalite.coordinator.groups.classic.records import TransactionEnded, decode_record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.log_record import TransactionEnded, decode_record
 from kafkalite.errors import CorruptRecordError, ProtocolError
 from kafkalite.log.files import read_part
 from kafkalite.log.partition_log import PartitionLog

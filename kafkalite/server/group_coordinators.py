@@ -24,8 +24,13 @@ from kafkalite.coordinator.groups.classic.events import (
     SyncGroup,
     TopicsDeleted,
 )
+from kafkalite.coordinator.groups.consumer.events import (
+    ConsumerHeartbeat,
+    DescribeConsumerGroups,
+    MetadataChanged,
+)
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.settings import GroupSettings
+from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
 from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
@@ -49,6 +54,8 @@ GroupRequest = (
     | ListGroups
     | DescribeGroups
     | DeleteGroups
+    | ConsumerHeartbeat
+    | DescribeConsumerGroups
 )
 """Events that clients ask for; the others come from timers and from the metadata."""
 
@@ -70,6 +77,7 @@ class GroupCoordinators:
             compression=Compression(config.offsets_topic_compression_codec),
             load_bytes=min(config.offsets_load_buffer_size, SLICE_BYTES),
         )
+        self._metadata = MetadataChanged(MetadataImage())
         self._led: dict[int, CoordinatorDriver] = {}
         self._tokens = count()
         self._stopped = False
@@ -125,6 +133,9 @@ class GroupCoordinators:
         if gone:
             for driver in self._led.values():
                 driver.tell(TopicsDeleted(gone))
+        self._metadata = MetadataChanged(image)
+        for driver in self._led.values():
+            driver.tell(self._metadata)
         for change in delta.partitions():
             if change.topic.name == CONSUMER_OFFSETS:
                 self._follow(change.index, change.before, change.after)
@@ -152,6 +163,7 @@ class GroupCoordinators:
         except KafkaError:
             return
         driver = self._led[index] = CoordinatorDriver(partition, self._clock, self._settings)
+        driver.tell(self._metadata)
         driver.load()
 
     def _unload(self, index: int) -> None:
@@ -161,6 +173,20 @@ class GroupCoordinators:
 
 
 def _group_settings(config: BrokerConfig) -> GroupSettings:
+    consumer = ConsumerSettings(
+        is_on="consumer" in config.group_coordinator_rebalance_protocols,
+        session_timeout_ms=max(
+            config.group_consumer_session_timeout_ms,
+            config.group_consumer_min_session_timeout_ms,
+        ),
+        heartbeat_interval_ms=max(
+            config.group_consumer_heartbeat_interval_ms,
+            config.group_consumer_min_heartbeat_interval_ms,
+        ),
+        assignment_interval_ms=config.group_consumer_assignment_interval_ms,
+        max_size=config.group_consumer_max_size,
+        assignors=config.group_consumer_assignors,
+    )
     return GroupSettings(
         initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
         min_session_timeout_ms=config.group_min_session_timeout_ms,
@@ -169,4 +195,5 @@ def _group_settings(config: BrokerConfig) -> GroupSettings:
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        consumer=consumer,
     )

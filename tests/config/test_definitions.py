@@ -20,6 +20,11 @@ DESCRIBED_TOPIC = {entry["name"]: entry for entry in DESCRIBED["topic"]}
 DESCRIBED_BROKER = {entry["name"]: entry for entry in DESCRIBED["broker"]}
 OTHER_DEFAULT = {
     "node.id": "one broker needs no number from its user",
+    "group.consumer.assignment.interval.ms": "groups form at once",
+    "group.consumer.heartbeat.interval.ms": "groups form at once",
+    "group.consumer.min.heartbeat.interval.ms": "as the default of what it bounds",
+    "group.consumer.min.session.timeout.ms": "as the default of what it bounds",
+    "group.consumer.session.timeout.ms": "who died is soon out",
     "group.initial.rebalance.delay.ms": "tests do not wait for members that do not come",
     "log.dir": "kafkalite has its own place for data",
     "socket.send.buffer.bytes": "measured: docs/decisions/0006-network.md",

@@ -11,6 +11,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 
 BROKER = {
     "group.consumer.min.session.timeout.ms": "10",
+    "group.consumer.session.timeout.ms": "45000",
+    "group.consumer.heartbeat.interval.ms": "5000",
     "group.consumer.min.heartbeat.interval.ms": "5",
     "group.consumer.max.heartbeat.interval.ms": "60000",
     "group.consumer.min.assignment.interval.ms": "7",

@@ -64,6 +64,10 @@ def judged(settings: dict[str, str]) -> str | None:
 
 
 def is_taken_on_purpose(answer: dict[str, dict[str, str | None]], message: str) -> bool:
+    if "group.consumer.assignors" in answer["with"]:
+        return False
+    if answer["with"] == {"group.consumer.max.assignment.interval.ms": " 7 "}:
+        return True  # Our default is smaller.
     if any(part in message for part in NOT_REFUSED):
         return True
     return OTHER_LISTENER in message and "security.inter.broker.protocol" in answer["with"]

@@ -25,6 +25,8 @@ def a_value(name: str, type: ConfigType) -> str:
             return "0.25"
         case ConfigType.LIST | ConfigType.STRING if key.one_of:
             return next(value for value in key.one_of if value != key.default)
+        case ConfigType.LIST if name == "group.consumer.assignors":
+            return "range"
         case ConfigType.LIST:
             return "1:2"
         case ConfigType.STRING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafkalite.coordinator.groups.classic.records import Record, TransactionEnded, decode_record
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded, decode_record
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import read_end_transaction_marker
 from kafkalite.protocol.records.record import read_records

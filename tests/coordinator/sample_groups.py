@@ -8,7 +8,6 @@ from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
     DescribedGroup,
     DescribeGroups,
-    Event,
     FetchedOffset,
     FetchOffsets,
     GroupProtocol,
@@ -26,14 +25,15 @@ from kafkalite.coordinator.groups.classic.events import (
     Synced,
     SyncGroup,
 )
-from kafkalite.coordinator.groups.classic.records import (
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.draft import GroupOutcome
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import (
     Record,
     TransactionEnded,
     decode_record,
     encode_record,
 )
-from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.draft import GroupOutcome
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError

@@ -17,7 +17,7 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.classic.records import Record, TransactionEnded
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.classic_group_records import (
@@ -88,7 +88,7 @@ def test_a_generation_needs_a_group() -> None:
     stage = Stage()
     event = stage.commit_event(FIVE, generation=0)
     assert stage.refused(event) is ErrorCode.GROUP_ID_NOT_FOUND
-    older = event._replace(knows_group_not_found=False)
+    older = event._replace(knows_consumer_groups=False)
     assert stage.refused(older) is ErrorCode.ILLEGAL_GENERATION
 
 

@@ -4,7 +4,6 @@ from kafkalite.coordinator.groups.classic.events import (
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
-    Event,
     ExpireOffsets,
     FetchOffsets,
     GroupsDeleted,
@@ -28,8 +27,9 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.classic.records import Record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import Record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import Reply
 from kafkalite.errors import ErrorCode, KafkaError

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.classic.events import HeartbeatSeen, JoinTimedOut
-from kafkalite.coordinator.groups.classic.records import Record
 from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.log_record import Record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, Outcome, Reply, SetTimer
 from kafkalite.errors import ErrorCode

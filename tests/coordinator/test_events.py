@@ -5,8 +5,6 @@ from typing import get_args
 import pytest
 
 from kafkalite.coordinator.groups.classic.events import (
-    Body,
-    Event,
     ExpireOffsets,
     InitialDelayOver,
     JoinTimedOut,
@@ -15,6 +13,12 @@ from kafkalite.coordinator.groups.classic.events import (
     SyncTimedOut,
     TopicsDeleted,
 )
+from kafkalite.coordinator.groups.consumer.events import (
+    MemberSilent,
+    MetadataChanged,
+    RevocationTimedOut,
+)
+from kafkalite.coordinator.groups.events import Body, Event
 
 
 @pytest.mark.parametrize("cls", get_args(Event))
@@ -36,6 +40,9 @@ def test_nobody_waits_for_timers() -> None:
         InitialDelayOver,
         JoinTimedOut,
         Loaded,
+        MemberSilent,
+        MetadataChanged,
+        RevocationTimedOut,
         SessionTimedOut,
         SyncTimedOut,
         TopicsDeleted,

@@ -14,7 +14,6 @@ from kafkalite.coordinator.groups.classic.events import (
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
-    Event,
     FetchOffsets,
     GroupProtocol,
     Heartbeat,
@@ -27,6 +26,7 @@ from kafkalite.coordinator.groups.classic.events import (
     SyncGroup,
     TopicPartitions,
 )
+from kafkalite.coordinator.groups.events import Event
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_request_header

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.records import Record, TransactionEnded
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,

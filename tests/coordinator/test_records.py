@@ -1,59 +1,16 @@
-"""Records and their bytes; groups and their records."""
+"""Classic groups and their records."""
 
 from __future__ import annotations
 
-import pytest
-
 from kafkalite.coordinator.groups.classic.events import GroupProtocol
-from kafkalite.coordinator.groups.classic.records import (
-    Record,
-    decode_record,
-    encode_record,
-    group_of,
-    record_of,
-)
+from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState, Member
-from kafkalite.errors import ProtocolError
 from kafkalite.protocol.messages.classic_group_records import (
-    GroupMetadataKey,
     GroupMetadataValue,
     MemberMetadata,
-    OffsetCommitKey,
-    OffsetCommitValue,
 )
-from kafkalite.types import NO_TIMESTAMP, ProducerId, TimestampMs
-from tests.coordinator.golden_log import golden_bytes
+from kafkalite.types import NO_TIMESTAMP, TimestampMs
 from tests.coordinator.sample_groups import subscription
-
-CLASSIC = {0, 1, 2}
-"""Types of records: offsets (old and new), groups."""
-
-
-def test_kafkas_own_records_are_written_again_byte_by_byte() -> None:
-    ours = [pair for pair in golden_bytes() if int.from_bytes(pair[0][:2]) in CLASSIC]
-    assert len(ours) == 22
-    for key, value in ours:
-        assert encode_record(decode_record(key, value)) == (key, value)
-
-
-def test_an_offset_that_expires_by_itself_has_the_version_that_can_say_so() -> None:
-    key = OffsetCommitKey(group="g", topic="t", partition=1)
-    value = OffsetCommitValue(offset=5, metadata="m", commit_timestamp=7, expire_timestamp=9)
-    written = encode_record(Record(key, value))
-    assert written.value is not None
-    assert written.value[:2] == b"\0\1"
-    assert decode_record(*written) == Record(key, value)
-
-
-def test_a_tombstone_and_a_producer() -> None:
-    record = Record(GroupMetadataKey(group="g"), None, ProducerId(4))
-    assert encode_record(record).value is None
-    assert decode_record(*encode_record(record), ProducerId(4)) == record
-
-
-def test_what_is_no_record_of_this_topic() -> None:
-    with pytest.raises(ProtocolError):
-        decode_record(b"\x03\xe7", None)
 
 
 def sample_value() -> GroupMetadataValue:

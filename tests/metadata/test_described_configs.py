@@ -51,7 +51,7 @@ def told(
         (METRICS, "m", "interval.ms", "9", ConfigSource.CLIENT_METRICS),
         (METRICS, "another", "interval.ms", "300000", ConfigSource.DEFAULT),
         (GROUP, "g", "consumer.session.timeout.ms", "46000", ConfigSource.GROUP),
-        (GROUP, "another", "consumer.session.timeout.ms", "45000", ConfigSource.DEFAULT),
+        (GROUP, "another", "consumer.session.timeout.ms", "10000", ConfigSource.DEFAULT),
     ],
 )
 def test_each_setting_has_its_layer(

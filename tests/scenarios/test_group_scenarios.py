@@ -25,7 +25,6 @@ from kafkalite.coordinator.groups.classic.events import (
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
-    Event,
     FetchOffsets,
     GroupProtocol,
     Heartbeat,
@@ -41,8 +40,9 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.classic.records import decode_record, encode_record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import decode_record, encode_record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kafkalite.config.described_keys import GROUP_KEYS, broker_keys
 from kafkalite.server.apis.table import APIS
 from tests.server.admin_answers import Fields, comparable, response_class, rows
 from tests.server.running import Running, served
+
+KAFKAS_DEFAULTS = {
+    "consumer.assignment.interval.ms": "1000",
+    "consumer.heartbeat.interval.ms": "5000",
+    "consumer.session.timeout.ms": "45000",
+    "consumer.min.heartbeat.interval.ms": "5000",
+    "consumer.min.session.timeout.ms": "45000",
+}
+"""Where ours are others, for groups to form at once."""
+
+
+@pytest.fixture(autouse=True)
+def kafkas_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, default in KAFKAS_DEFAULTS.items():
+        for keys, key_name in ((broker_keys(), f"group.{name}"), (GROUP_KEYS, name)):
+            if key_name in keys:
+                key = keys[key_name]._replace(default=default)
+                monkeypatch.setitem(keys, key_name, key)
 
 
 @served()

@@ -9,9 +9,7 @@ import pytest
 
 from kafkalite.controller.features import FINALIZED, SUPPORTED
 from kafkalite.errors import ErrorCode
-from kafkalite.metadata.image import VersionRange
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.server.apis import api_versions
 from kafkalite.server.apis.table import APIS
 from tests.server.running import Running, served
 
@@ -60,24 +58,17 @@ async def test_features_are_told_from_version_3_on(running: Running) -> None:
     assert response.finalized_features_epoch == running.broker.image.end_offset - 1
 
 
-def test_features_that_may_be_at_level_0_are_told_from_version_4_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """No finalized one may, so far."""
-    name = next(iter(FINALIZED))
-    monkeypatch.setattr(api_versions, "SUPPORTED", {**SUPPORTED, name: VersionRange(0, 9)})
-
-    @served()
-    async def check(running: Running) -> None:
-        client = await running.client()
-        told = []
-        for version in (3, 4):
-            response = await client.ask(request(), version, ApiVersionsResponse)
-            told.append({feature.name for feature in response.supported_features})
-        assert told[1] - told[0] == {name}
-        assert told[1] == FINALIZED.keys()
-
-    check()
+@served()
+async def test_features_that_may_be_at_level_0_are_told_from_version_4_on(running: Running) -> None:
+    client = await running.client()
+    told = []
+    for version in (3, 4):
+        response = await client.ask(request(), version, ApiVersionsResponse)
+        told.append({feature.name for feature in response.supported_features})
+        finalized = {f.name: f.max_version_level for f in response.finalized_features}
+        assert finalized == FINALIZED
+    assert told[1] - told[0] == {name for name in FINALIZED if SUPPORTED[name].min == 0}
+    assert told[1] == FINALIZED.keys()
 
 
 @pytest.mark.parametrize(

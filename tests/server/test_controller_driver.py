@@ -16,6 +16,7 @@ from kafkalite.controller.events import (
     TopicsDeleted,
     TopicToDelete,
 )
+from kafkalite.controller.features import FINALIZED
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
@@ -108,7 +109,7 @@ def clock() -> HandClock:
 def test_one_broker_is_a_cluster(clock: HandClock) -> None:
     node = Node(memory_store(clock), clock, 1)
     assert is_active(node.driver)
-    assert node.image.features == {"metadata.version": 33}
+    assert node.image.features == FINALIZED
     node.register()
     assert node.image.brokers[node.id].active
     assert isinstance(node.create("t", 1, 3), TopicsCreated)

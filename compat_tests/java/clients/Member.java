@@ -1,4 +1,5 @@
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -9,13 +10,20 @@ import org.apache.kafka.common.TopicPartition;
 
 /** A consumer in a group, named as its topic. It begins where the group has committed, else at the beginning. */
 final class Member implements AutoCloseable {
+    private static final String PROTOCOL = System.getProperty("group.protocol");
+
     final List<ConsumerRecord<byte[], byte[]>> received = new ArrayList<>();
     private final Consumer<byte[], byte[]> consumer;
 
     Member(Broker broker, String topic) {
-        consumer = broker.consumer(Map.of(
-            "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false",
-            "heartbeat.interval.ms", "200"));
+        Map<String, String> settings = new HashMap<>(Map.of(
+            "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false"));
+        if (PROTOCOL == null) {
+            settings.put("heartbeat.interval.ms", "200");
+        } else { // Of the new protocol, where the broker says how often.
+            settings.put("group.protocol", PROTOCOL);
+        }
+        consumer = broker.consumer(settings);
         consumer.subscribe(List.of(topic));
     }
 

@@ -22,27 +22,32 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
 )
 from kafkalite.coordinator.groups.classic.rebalance import keep_session
-from kafkalite.coordinator.groups.classic.state import (
-    CONSUMER_PROTOCOL_TYPE,
-    ClassicGroup,
-    GroupState,
-)
+from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
+from kafkalite.coordinator.groups.consumer.committers import check_commit, check_fetch
+from kafkalite.coordinator.groups.consumer.state import ConsumerGroup
 from kafkalite.coordinator.groups.draft import Draft
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.classic_group_records import OffsetCommitValue
 from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
 
+AnyGroup = ClassicGroup | ConsumerGroup
+"""Kinds of groups that commit offsets."""
 
-def commit(draft: Draft, group: ClassicGroup | None, event: CommitOffsets) -> None:
-    """Keep the offsets. A commit shows, as a heartbeat does, that the member is alive.
+
+def commit(draft: Draft, group: AnyGroup | None, event: CommitOffsets) -> None:
+    """Keep the offsets. A commit shows, as a heartbeat does, that a classic group's member is
+    alive.
 
     Kafka differs: a simple consumer's group comes to be even if none of its offsets is kept."""
-    code = _check_commit(group, event)
-    if code is not ErrorCode.NONE:
-        raise KafkaError(code)
-    if group is not None and group.state is not GroupState.EMPTY:
-        keep_session(draft, group, group.members[event.member_id])
+    if isinstance(group, ConsumerGroup):
+        check_commit(group, event)
+    else:
+        code = _check_commit(group, event)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)
+        if group is not None and group.state is not GroupState.EMPTY:
+            keep_session(draft, group, group.members[event.member_id])
     results = []
     for offset in event.offsets:
         code = ErrorCode.NONE
@@ -60,7 +65,7 @@ def _check_commit(group: ClassicGroup | None, event: CommitOffsets) -> ErrorCode
     if group is None:
         if event.generation < 0:
             return ErrorCode.NONE
-        if event.knows_group_not_found:
+        if event.knows_consumer_groups:
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.ILLEGAL_GENERATION
     if event.generation < 0 and group.state is GroupState.EMPTY:
@@ -90,9 +95,12 @@ def _utf16_units(text: str) -> int:
 
 
 def fetch(
-    draft: Draft, group: ClassicGroup | None, offsets: CommittedOffsets, event: FetchOffsets
+    draft: Draft, group: AnyGroup | None, offsets: CommittedOffsets, event: FetchOffsets
 ) -> None:
-    """What was committed. A group that does not exist has committed nothing."""
+    """What was committed. A group that does not exist has committed nothing. Who says that it is a
+    member of a consumer group must be one."""
+    if isinstance(group, ConsumerGroup):
+        check_fetch(group, event)
     committed = offsets.of_group(event.group_id) if group is not None else {}
     unstable = offsets.pending_of_group(event.group_id) if event.require_stable else {}
     asked = list(committed) if event.topics is None else list(_partitions(event.topics))
@@ -118,14 +126,14 @@ def _partitions(topics: tuple[TopicPartitions, ...]) -> Iterator[TopicPartition]
 
 
 def delete(
-    draft: Draft, group: ClassicGroup | None, offsets: CommittedOffsets, event: DeleteOffsets
+    draft: Draft, group: AnyGroup | None, offsets: CommittedOffsets, event: DeleteOffsets
 ) -> None:
     """Forget offsets of topics that no member reads."""
     if not event.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
-    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if isinstance(group, ClassicGroup) and not group.may_forget_offsets:
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
     known = offsets.of_group(event.group_id).keys() | offsets.pending_of_group(event.group_id)
     deleted = []
@@ -154,11 +162,11 @@ def delete_topics(draft: Draft, offsets: CommittedOffsets, topics: tuple[str, ..
                 draft.write_offset(group_id, partition, None)
 
 
-def expire(draft: Draft, group: ClassicGroup, offsets: CommittedOffsets) -> bool:
+def expire(draft: Draft, group: AnyGroup, offsets: CommittedOffsets) -> bool:
     """Forget offsets that nobody has needed for the retention time. Whether none is left, nor comes
     with an open transaction."""
     committed = offsets.of_group(group.group_id)
-    if committed and not _may_expire(group):
+    if committed and not group.offsets_may_expire:
         return False
     pending = offsets.pending_of_group(group.group_id)
     left = False
@@ -174,18 +182,8 @@ def expire(draft: Draft, group: ClassicGroup, offsets: CommittedOffsets) -> bool
     return not left and not offsets.has_open_transactions(group.group_id)
 
 
-def _may_expire(group: ClassicGroup) -> bool:
-    """Without members always; with members only what consumers surely do not read."""
-    return group.state is GroupState.EMPTY or (
-        group.state is GroupState.STABLE and group.subscribed_topics is not None
-    )
-
-
-def _is_expired(draft: Draft, group: ClassicGroup, value: OffsetCommitValue) -> bool:
+def _is_expired(draft: Draft, group: AnyGroup, value: OffsetCommitValue) -> bool:
     if value.expire_timestamp != -1:
         return draft.now >= value.expire_timestamp
-    unused_since = value.commit_timestamp
-    had_members = group.protocol_type is not None
-    if had_members and group.state is GroupState.EMPTY and group.state_timestamp != -1:
-        unused_since = group.state_timestamp
+    unused_since = group.unused_since(value.commit_timestamp)
     return draft.now - unused_since >= draft.settings.offsets_retention_ms

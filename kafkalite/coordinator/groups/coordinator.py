@@ -7,7 +7,7 @@ needed. Source: Kafka's `GroupCoordinatorShard`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from kafkalite.coordinator.groups import administration, commits
 from kafkalite.coordinator.groups.classic.events import (
@@ -16,7 +16,6 @@ from kafkalite.coordinator.groups.classic.events import (
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
-    Event,
     ExpireOffsets,
     FetchOffsets,
     GroupsDeleted,
@@ -48,31 +47,48 @@ from kafkalite.coordinator.groups.classic.rebalance import (
     sync_timed_out,
     sync_timer,
 )
-from kafkalite.coordinator.groups.classic.records import (
-    Record,
-    TransactionEnded,
-    group_of,
-    record_of,
-)
+from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
+from kafkalite.coordinator.groups.commits import AnyGroup
+from kafkalite.coordinator.groups.consumer.events import (
+    ConsumerHeartbeat,
+    DescribeConsumerGroups,
+    MemberSilent,
+    MetadataChanged,
+    RevocationTimedOut,
+)
+from kafkalite.coordinator.groups.consumer.member_records import group_tombstones
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
 )
+from kafkalite.protocol.messages.consumer_group_records import ConsumerGroupMetadataKey
 from kafkalite.types import TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 
 
 class GroupCoordinator:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
-    def __init__(self, settings: GroupSettings | None = None) -> None:
-        """Without groups: `apply` the log, then decide on `Loaded`."""
+    def __init__(
+        self, settings: GroupSettings | None = None, image: MetadataImage | None = None
+    ) -> None:
+        """Without groups: `apply` the log, then decide on `Loaded`. `image`: the topics as they are
+        now; later ones come as `MetadataChanged`."""
         self._settings = settings or GroupSettings()
         self._recorded = RecordedState()
+        self._image = image or MetadataImage()
+        self._consumer: ConsumerCoordination | None = None
+        """Made when the first consumer group needs it."""
         self._live: dict[str, ClassicGroup] = {}
         """Soft state: groups with their parked requests, ahead of the record while they
         rebalance."""
@@ -88,14 +104,32 @@ class GroupCoordinator:
         match record:
             case Record(GroupMetadataKey() as key, None):
                 self._live.pop(key.group, None)
+            case Record(ConsumerGroupMetadataKey() as key, None):
+                self._forget(key.group_id)
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """The live group; None when there is none of that id."""
+        """The live classic group; None when there is none of that id."""
         live = self._live.get(group_id)
         if live is None and group_id in self._recorded.groups:
             live = group_of(group_id, self._recorded.groups[group_id])
             self._live[group_id] = live
         return live
+
+    def _consumers(self) -> ConsumerCoordination:
+        """The rules of consumer groups. No start waits for their modules."""
+        if self._consumer is None:
+            from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
+
+            self._consumer = ConsumerCoordination(self._recorded.consumer_groups, self._image)
+        return self._consumer
+
+    def _forget(self, group_id: str) -> None:
+        if self._consumer is not None:
+            self._consumer.forget(group_id)
+
+    def any_group(self, group_id: str) -> AnyGroup | None:
+        """The group, of either kind."""
+        return self._recorded.consumer_groups.get(group_id) or self.group(group_id)
 
     def decide(self, event: Event, now: TimestampMs) -> GroupOutcome:
         """Records, replies (of this request or of others that waited) and timers."""
@@ -110,18 +144,18 @@ class GroupCoordinator:
             case LeaveGroup():
                 leave(draft, self.group(event.group_id), event)
             case CommitOffsets():
-                commits.commit(draft, self.group(event.group_id), event)
+                commits.commit(draft, self.any_group(event.group_id), event)
             case FetchOffsets():
                 offsets = self._recorded.offsets
-                commits.fetch(draft, self.group(event.group_id), offsets, event)
+                commits.fetch(draft, self.any_group(event.group_id), offsets, event)
             case DeleteOffsets():
                 offsets = self._recorded.offsets
-                commits.delete(draft, self.group(event.group_id), offsets, event)
+                commits.delete(draft, self.any_group(event.group_id), offsets, event)
             case ListGroups():
-                listed = administration.listed(self._groups(), event)
+                listed = administration.listed(self._all_groups(), event)
                 draft.reply(event.token, GroupsListed(listed))
             case DescribeGroups():
-                groups = ((id, self.group(id)) for id in event.group_ids)
+                groups = ((id, self.any_group(id)) for id in event.group_ids)
                 described = tuple(administration.described(*pair) for pair in groups)
                 draft.reply(event.token, GroupsDescribed(described))
             case DeleteGroups():
@@ -130,6 +164,16 @@ class GroupCoordinator:
                 commits.delete_topics(draft, self._recorded.offsets, event.topics)
             case InitialDelayOver() | JoinTimedOut() | SyncTimedOut() | SessionTimedOut():
                 self._time_out(draft, event)
+            case ConsumerHeartbeat():
+                self._consumers().heartbeat(draft, event, self.group(event.group_id))
+            case DescribeConsumerGroups():
+                self._consumers().describe(draft, event, self._recorded.groups)
+            case MemberSilent() | RevocationTimedOut():
+                self._consumers().time_out(draft, event)
+            case MetadataChanged():
+                self._image = event.image
+                if self._consumer is not None:
+                    self._consumer.set_image(event.image)
             case ExpireOffsets():
                 self._expire(draft)
             case Loaded():
@@ -151,6 +195,8 @@ class GroupCoordinator:
                     group = self._live.get(key.group)
                     if group is not None:
                         self._step_back(draft, group, error.code)
+                case Record(ConsumerGroupMetadataKey() as key):
+                    self._forget(key.group_id)
         return draft.outcome()
 
     def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
@@ -168,11 +214,17 @@ class GroupCoordinator:
     def _join(self, draft: Draft, event: JoinGroup) -> None:
         code = check_join(draft, event)
         group = self.group(event.group_id)
+        consumer_group = self._recorded.consumer_groups.get(event.group_id)
+        if code is ErrorCode.NONE and consumer_group is not None and consumer_group.members:
+            # Mixed groups are still to come: see `ConsumerCoordination.heartbeat`.
+            code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if code is ErrorCode.NONE and group is None and event.member_id != NO_MEMBER_ID:
             code = ErrorCode.UNKNOWN_MEMBER_ID
         if code is not ErrorCode.NONE:
             refuse(draft, event, code)
             return
+        if consumer_group is not None:
+            draft.write(*group_tombstones(consumer_group))
         if group is None:
             # Recorded at once, even if this one is refused: whoever asks next finds the group.
             group = ClassicGroup(event.group_id, state_timestamp=draft.now)
@@ -183,7 +235,7 @@ class GroupCoordinator:
     def _delete(self, draft: Draft, event: DeleteGroups) -> None:
         offsets = self._recorded.offsets
         deleted = tuple(
-            administration.delete(draft, id, self.group(id), offsets)
+            administration.delete(draft, id, self.any_group(id), offsets)
             for id in dict.fromkeys(event.group_ids)
         )
         draft.reply(event.token, GroupsDeleted(deleted))
@@ -208,10 +260,10 @@ class GroupCoordinator:
 
     def _expire(self, draft: Draft) -> None:
         """Offsets go by their age, and groups that have neither members nor offsets."""
-        for group in self._groups():
+        for group in self._all_groups():
             expired = commits.expire(draft, group, self._recorded.offsets)
-            if expired and group.state is GroupState.EMPTY:
-                draft.write_group(group.group_id, None)
+            if expired and not group.members:
+                administration.write_tombstones(draft, group)
         self._watch_expiry(draft)
 
     def _watch_expiry(self, draft: Draft) -> None:
@@ -226,7 +278,13 @@ class GroupCoordinator:
                 keep_session(draft, group, member)
             if len(group.members) > draft.settings.max_size:
                 prepare(draft, group)
+        if self._recorded.consumer_groups:
+            self._consumers().load(draft)
         self._watch_expiry(draft)
+
+    def _all_groups(self) -> Iterator[AnyGroup]:
+        yield from self._groups()
+        yield from self._recorded.consumer_groups.values()
 
     def _groups(self) -> Iterator[ClassicGroup]:
         for group_id in self._recorded.groups:

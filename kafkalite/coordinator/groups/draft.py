@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kafkalite.coordinator.groups.classic.events import Body, Event
-from kafkalite.coordinator.groups.classic.records import Record
+from kafkalite.coordinator.groups.events import Body, Event
+from kafkalite.coordinator.groups.log_record import Record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, Outcome, Reply, SetTimer
 from kafkalite.protocol.messages.classic_group_records import (
@@ -28,6 +28,10 @@ class Draft:
         self._records: list[Record] = []
         self._replies: list[Reply] = []
         self._timers: list[SetTimer[Event] | CancelTimer] = []
+
+    def write(self, *records: Record) -> None:
+        """Records that are made already."""
+        self._records += records
 
     def write_group(self, group_id: str, value: GroupMetadataValue | None) -> None:
         """The group's record; None: a tombstone."""

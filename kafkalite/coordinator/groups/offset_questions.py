@@ -45,6 +45,9 @@ class OffsetQuestion(NamedTuple):
     by_id: bool
     unknown: tuple[AskedTopic, ...] = ()
     """By an id that no topic has."""
+    member_id: str | None = None
+    """Of who asks as a member of a consumer group."""
+    member_epoch: int = -1
 
     @classmethod
     def of(
@@ -72,9 +75,20 @@ class OffsetQuestion(NamedTuple):
                 known.append(TopicPartitions(found.name, each.partitions))
         return cls(group_id, tuple(known), by_id, tuple(unknown))
 
+    def as_member(self, member_id: str | None, member_epoch: int) -> Self:
+        """Asked by a member of a consumer group; None and -1: by anybody."""
+        return self._replace(member_id=member_id, member_epoch=member_epoch)
+
     def event(self, *, require_stable: bool) -> FetchOffsets:
         """What its coordinator is asked."""
-        return FetchOffsets(None, self.group_id, self.topics, require_stable=require_stable)
+        return FetchOffsets(
+            None,
+            self.group_id,
+            self.topics,
+            require_stable=require_stable,
+            member_id=self.member_id,
+            member_epoch=self.member_epoch,
+        )
 
     def told(self, image: MetadataImage, fetched: Sequence[FetchedOffset]) -> list[ToldTopic]:
         """The group's answer by topic, in its order."""

@@ -5,7 +5,8 @@ Source: Kafka's replay of `GroupMetadataKey` and `OffsetCommitKey` records.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.records import Record, TransactionEnded
+from kafkalite.coordinator.groups.consumer.replay import ConsumerGroups, replay
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,
@@ -21,21 +22,29 @@ class RecordedState:
     def __init__(self) -> None:
         self.groups: dict[str, GroupMetadataValue | None] = {}
         """None: a simple consumer's group, which exists by its offsets alone."""
+        self.consumer_groups: ConsumerGroups = {}
+        """No group is of both kinds."""
         self.offsets = CommittedOffsets()
 
     def apply(self, record: Record | TransactionEnded) -> None:
-        """Fold a record in. Records of other kinds of groups are passed over."""
+        """Fold a record in. Records of share and streams groups are passed over.
+
+        Where the log was compacted, the tombstone may be missing of a simple consumer's group that
+        made way for a consumer group, so that this one's records are enough."""
         if isinstance(record, TransactionEnded):
             self.offsets.end_transaction(record.producer_id, committed=record.committed)
             return
         match record.key, record.value:
             case OffsetCommitKey() as key, (OffsetCommitValue() | None) as value:
-                if value is not None:
+                if value is not None and key.group not in self.consumer_groups:
                     self.groups.setdefault(key.group, None)
                 self.offsets.apply(key, value, record.producer_id)
             case GroupMetadataKey() as key, None:
                 self.groups.pop(key.group, None)
             case GroupMetadataKey() as key, GroupMetadataValue() as value:
                 self.groups[key.group] = value
+                self.consumer_groups.pop(key.group, None)
             case _:
-                pass
+                group_id = replay(self.consumer_groups, record)
+                if group_id in self.consumer_groups:
+                    self.groups.pop(group_id, None)

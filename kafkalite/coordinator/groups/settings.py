@@ -5,6 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+class ConsumerSettings(NamedTuple):
+    """About groups of the new protocol (KIP-848). Where a default is not Kafka's, see
+    `docs/decisions/0012-consumer-groups.md`."""
+
+    is_on: bool = True
+    """`consumer` is one of `group.coordinator.rebalance.protocols`."""
+    session_timeout_ms: int = 10_000
+    """`group.consumer.session.timeout.ms`; 45000 in Kafka."""
+    heartbeat_interval_ms: int = 500
+    """`group.consumer.heartbeat.interval.ms`; 5000 in Kafka."""
+    assignment_interval_ms: int = 0
+    """`group.consumer.assignment.interval.ms`: the least time between two target assignments;
+    1000 in Kafka."""
+    max_size: int = (1 << 31) - 1
+    """`group.consumer.max.size`."""
+    assignors: tuple[str, ...] = ("uniform", "range")
+    """`group.consumer.assignors`, by name; the first is the default."""
+
+
 class GroupSettings(NamedTuple):
     """The broker's settings about groups; the names are Kafka's keys."""
 
@@ -19,3 +38,4 @@ class GroupSettings(NamedTuple):
     offsets_retention_ms: int = 7 * 24 * 3_600_000
     """`offsets.retention.minutes`."""
     offsets_retention_check_interval_ms: int = 600_000
+    consumer: ConsumerSettings = ConsumerSettings()

@@ -10,8 +10,8 @@ append on.
 Kafka differs: to a request that names a resource twice it gives no answer at all. Here each is
 refused with INVALID_REQUEST, as in IncrementalAlterConfigs.
 
-Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
-of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
+Missing: settings of brokers about listeners, TLS, SASL and plug-ins, see
+`controller/broker_configs.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ API = Api(
     AlterConfigsResponse,
     min_version=0,
     max_version=2,
-    missing="settings of groups and client metrics subscriptions; listeners of brokers",
+    missing="settings of brokers about listeners",
 )
 
 

@@ -54,14 +54,14 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
         api_keys=ctx.services.api_versions,
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.min, max_version=levels.max)
-            for name, levels in SUPPORTED.items()
+            for name, levels in sorted(SUPPORTED.items())
             if name in FINALIZED
             and (levels.min > 0 or ctx.version >= _FIRST_VERSION_WITH_LEVEL_ZERO)
         ],
         finalized_features_epoch=image.end_offset - 1,
         finalized_features=[
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in image.features.items()
+            for name, level in sorted(image.features.items())
             if name in FINALIZED
         ],
     )

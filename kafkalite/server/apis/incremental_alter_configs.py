@@ -7,8 +7,8 @@ Versions: 0 to 1.
 Answered when every live broker follows the new settings: open partitions take them from their next
 append on.
 
-Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
-of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
+Missing: settings of brokers about listeners, TLS, SASL and plug-ins, see
+`controller/broker_configs.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ API = Api(
     IncrementalAlterConfigsResponse,
     min_version=0,
     max_version=1,
-    missing="settings of groups and client metrics subscriptions; listeners of brokers",
+    missing="settings of brokers about listeners",
 )
 
 

@@ -74,7 +74,7 @@ def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitRes
         instance_id=request.group_instance_id,
         offsets=tuple(offsets),
         retention_ms=request.retention_time_ms,
-        knows_group_not_found=ctx.version >= _FIRST_VERSION_OF_NEW_GROUPS,
+        knows_consumer_groups=ctx.version >= _FIRST_VERSION_OF_NEW_GROUPS,
     )
     question = Question(request.group_id, event, OffsetsCommitted)
 

@@ -52,7 +52,10 @@ def handle(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchRespo
     """Ask the coordinator of each group. Versions before 8 ask one group, in their own way."""
     has_many = ctx.version >= _FIRST_VERSION_WITH_MANY
     if has_many:
-        asked = [_question(ctx, group.group_id, group.topics) for group in request.groups]
+        asked = [
+            _question(ctx, each.group_id, each.topics).as_member(each.member_id, each.member_epoch)
+            for each in request.groups
+        ]
     else:
         asked = [_question(ctx, request.group_id, request.topics)]
     stable = request.require_stable

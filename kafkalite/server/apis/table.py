@@ -6,6 +6,8 @@ from __future__ import annotations
 from kafkalite.server.apis import (
     alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -66,6 +68,8 @@ APIS: tuple[ApiModule, ...] = (
     list_partition_reassignments,  # 46
     offset_delete,  # 47
     describe_cluster,  # 60
+    consumer_group_heartbeat,  # 68
+    consumer_group_describe,  # 69
     list_config_resources,  # 74
     describe_topic_partitions,  # 75
 )

@@ -117,18 +117,21 @@ class OffsetToCommit(NamedTuple):
 
 class CommitOffsets(NamedTuple):
     """Answered by `OffsetsCommitted`. Refused as a whole with `KafkaError`: UNKNOWN_MEMBER_ID,
-    ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, GROUP_ID_NOT_FOUND."""
+    ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, GROUP_ID_NOT_FOUND; by a consumer
+    group also STALE_MEMBER_EPOCH and UNSUPPORTED_VERSION."""
 
     token: Hashable
     group_id: str
     generation: int
+    """Or the member epoch."""
     member_id: str
     instance_id: str | None
     offsets: tuple[OffsetToCommit, ...]
     retention_ms: int = -1
     """How long they are kept whatever the group does (versions 2 to 4); -1: as the group says."""
-    knows_group_not_found: bool = True
-    """From version 9; older ones are told ILLEGAL_GENERATION."""
+    knows_consumer_groups: bool = True
+    """From version 9; older ones are told ILLEGAL_GENERATION where there is no such group, and
+    members of consumer groups may not use them."""
 
 
 class TopicPartitions(NamedTuple):
@@ -139,7 +142,8 @@ class TopicPartitions(NamedTuple):
 
 
 class FetchOffsets(NamedTuple):
-    """Answered by `OffsetsFetched`."""
+    """Answered by `OffsetsFetched`. Refused with `KafkaError` by a consumer group:
+    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
 
     token: Hashable
     group_id: str
@@ -147,6 +151,9 @@ class FetchOffsets(NamedTuple):
     """None: all that the group has committed."""
     require_stable: bool = False
     """Offsets that an open transaction may replace are refused with UNSTABLE_OFFSET_COMMIT."""
+    member_id: str | None = None
+    """Of who asks as a member of a consumer group."""
+    member_epoch: int = -1
 
 
 class DeleteOffsets(NamedTuple):
@@ -236,7 +243,7 @@ class ExpireOffsets(NamedTuple):
     token: None = None
 
 
-Event = (
+ClassicEvent = (
     JoinGroup
     | SyncGroup
     | Heartbeat
@@ -417,7 +424,7 @@ class GroupsDeleted(NamedTuple):
     groups: tuple[DeletedGroup, ...]
 
 
-Body = (
+ClassicBody = (
     Joined
     | Synced
     | HeartbeatSeen

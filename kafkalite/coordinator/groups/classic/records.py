@@ -1,80 +1,14 @@
-"""What a group coordinator writes: Kafka's own records of `__consumer_offsets`, and their bytes.
+"""What a classic group's record says of it, and back.
 
-Written in Kafka's versions of 4.4. Source: `GroupCoordinatorRecordHelpers`,
-`CoordinatorRecordSerde`.
+Source: Kafka's `GroupCoordinatorRecordHelpers`.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState, Member
-from kafkalite.protocol.messages.classic_group_records import (
-    GroupMetadataValue,
-    MemberMetadata,
-    OffsetCommitValue,
-)
-from kafkalite.protocol.record_frames import (
-    decode_coordinator_record,
-    encode_coordinator_key,
-    encode_coordinator_value,
-)
-from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue
-from kafkalite.types import NO_PRODUCER_ID, ProducerId, TimestampMs
-
-TOPIC: Final = "__consumer_offsets"
-
-Buffer = bytes | bytearray | memoryview
-
-
-class Record(NamedTuple):
-    """A key and its new value."""
-
-    key: CoordinatorKey
-    value: CoordinatorValue | None
-    """None: a tombstone."""
-    producer_id: ProducerId = NO_PRODUCER_ID
-    """Of the batch: an offset in a transaction counts once that commits."""
-
-
-class TransactionEnded(NamedTuple):
-    """A producer's transaction was marked as ended in this partition. Applied where the
-    marker stands in the log."""
-
-    producer_id: ProducerId
-    committed: bool
-
-
-class RecordBytes(NamedTuple):
-    """As a record of the log."""
-
-    key: bytes
-    value: bytes | None
-
-
-def encode_record(record: Record) -> RecordBytes:
-    """The bytes of key and value, in the versions that Kafka 4.4 writes."""
-    key = encode_coordinator_key(record.key)
-    if record.value is None:
-        return RecordBytes(key, None)
-    return RecordBytes(key, encode_coordinator_value(record.value, _version(record.value)))
-
-
-def decode_record(
-    key: Buffer, value: Buffer | None, producer_id: ProducerId = NO_PRODUCER_ID
-) -> Record:
-    """The inverse, of any version. `ProtocolError` for what is no record of this topic."""
-    decoded = decode_coordinator_record(TOPIC, key, value)
-    return Record(decoded.key, decoded.value, producer_id)
-
-
-def _version(value: CoordinatorValue) -> int:
-    """An offset that expires by itself needs version 1, the only one that can say so."""
-    if isinstance(value, OffsetCommitValue):
-        return 4 if value.expire_timestamp < 0 else 1
-    assert isinstance(value, GroupMetadataValue), value
-    return 3
+from kafkalite.protocol.messages.classic_group_records import GroupMetadataValue, MemberMetadata
+from kafkalite.types import TimestampMs
 
 
 def record_of(group: ClassicGroup) -> GroupMetadataValue:

@@ -248,6 +248,28 @@ class ClassicGroup:
             for m in self.members.values()
         )
 
+    # Offsets; see `groups/commits.py`.
+
+    @property
+    def offsets_may_expire(self) -> bool:
+        """Without members always; with members only what consumers surely do not read."""
+        return self.state is GroupState.EMPTY or (
+            self.state is GroupState.STABLE and self.subscribed_topics is not None
+        )
+
+    @property
+    def may_forget_offsets(self) -> bool:
+        """Whether offsets may be deleted: while it has members, only where it can be known what
+        they read."""
+        return self.state is GroupState.EMPTY or self.protocol_type == CONSUMER_PROTOCOL_TYPE
+
+    def unused_since(self, commit_timestamp: int) -> int:
+        """Since when nobody needs an offset of that commit: not while the group had members."""
+        had_members = self.protocol_type is not None
+        if had_members and self.state is GroupState.EMPTY and self.state_timestamp != NO_TIMESTAMP:
+            return self.state_timestamp
+        return commit_timestamp
+
     # Subscriptions.
 
     def update_subscribed_topics(self) -> None:

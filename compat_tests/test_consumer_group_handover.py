@@ -1,0 +1,50 @@
+"""The real Kafka starts on a folder that kafkalite wrote, and finds the same consumer groups."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from compat_tests.consumer_group_talk import Connection, Names, Talker, prepare
+from compat_tests.process import KafkaliteProcess
+
+KAFKA = Path(__file__).parent / "oracle" / "kafka"
+ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
+
+
+def kafka(*arguments: str) -> str:
+    done = subprocess.run(
+        [KAFKA, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.jvm
+@pytest.mark.needs_process
+def test_the_real_kafka_finds_the_same_group(tmp_path: Path) -> None:
+    names, group = Names(), "handed-over"
+    ours = KafkaliteProcess.start(tmp_path / "logs", settings=ONE_PARTITION)
+    connection = Connection(ours.address)
+    prepare(connection, names, [group])
+    members = Talker(connection, 1, group, names)
+    members.join("a", ("t", "u"))
+    members.join("b", ("t",), instance="i")
+    members.settle()
+    members.join("c")
+    told = members.describe()
+    connection.close()
+    assert ours.stop() == 0
+    started = kafka("start", "--port", "0", "--data", str(tmp_path))
+    try:
+        address = re.findall(r"bootstrap=(\S+)", started)[0]
+        connection = Connection(address)
+        prepare(connection, Names(), ["another"])
+        after = Talker(connection, 1, group, names)
+        assert after.describe() == told
+        connection.close()
+    finally:
+        kafka("stop", str(tmp_path))

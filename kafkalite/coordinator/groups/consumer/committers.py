@@ -1,0 +1,73 @@
+"""Who may commit and fetch offsets of a consumer group.
+
+A commit may come from an epoch that is over, as long as the member has had the partition since
+then: rebalances do not cost commits that are under way.
+
+Source: Kafka's `ConsumerGroup.validateOffsetCommit` and `validateOffsetFetch`; KIP-1251.
+"""
+
+from __future__ import annotations
+
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    FetchOffsets,
+    OffsetToCommit,
+)
+from kafkalite.coordinator.groups.consumer.state import NOTHING, ConsumerGroup, Member
+from kafkalite.errors import ErrorCode, KafkaError
+
+
+def check_commit(group: ConsumerGroup, event: CommitOffsets) -> None:
+    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION. Without members,
+    everybody may who does not say that it is one."""
+    epoch = event.generation
+    if epoch < 0 and not group.members:
+        return
+    member = group.member(event.member_id)
+    if not event.knows_consumer_groups:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "OffsetCommit version 9 or above must be used by members using the consumer group"
+            " protocol",
+        )
+    if epoch > member.epoch:
+        raise KafkaError(
+            ErrorCode.STALE_MEMBER_EPOCH,
+            f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.",
+        )
+    if epoch < member.epoch:
+        for offset in event.offsets:
+            _check_assigned(member, offset, epoch)
+
+
+def _check_assigned(member: Member, offset: OffsetToCommit, epoch: int) -> None:
+    where = f"{offset.topic}-{offset.partition}"
+    for owned in (member.assigned, member.revoking):
+        since = owned.get(offset.topic_id, NOTHING).get(offset.partition)
+        if since is not None:
+            break
+    else:
+        raise KafkaError(
+            ErrorCode.STALE_MEMBER_EPOCH,
+            f"Partition {where} is not assigned or pending revocation for member.",
+        )
+    if epoch < since:
+        raise KafkaError(
+            ErrorCode.STALE_MEMBER_EPOCH,
+            f"Received member epoch {epoch} is older than assignment epoch {since} for partition"
+            f" {where}.",
+        )
+
+
+def check_fetch(group: ConsumerGroup, event: FetchOffsets) -> None:
+    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
+    epoch = event.member_epoch
+    if event.member_id is None and epoch < 0:
+        return
+    member = group.member(event.member_id or "")
+    if epoch != member.epoch:
+        raise KafkaError(
+            ErrorCode.STALE_MEMBER_EPOCH,
+            f"The received member epoch {epoch} does not match the expected member epoch"
+            f" {member.epoch}.",
+        )

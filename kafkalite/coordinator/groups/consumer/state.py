@@ -1,0 +1,186 @@
+"""A consumer group as its records say. Only `replay.py` writes it.
+
+Source: Kafka's `ConsumerGroup`, `ModernGroup`, `ConsumerGroupMember`, `MemberState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kafkalite.coordinator.groups.assignors.subject import Partitions
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.types import TimestampMs, Uuid
+
+Owned = Mapping[Uuid, Mapping[int, int]]
+"""Topic -> partition -> the epoch that it was assigned in. No topic without a partition."""
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})  # Any: it holds nothing of any kind.
+FIRST_EPOCH = 1
+"""Of a group that nobody has subscribed in."""
+JOINING_EPOCH = 0
+"""What a member sends who joins, or joins again."""
+LEAVING_EPOCH = -1
+NEVER = TimestampMs(0)
+"""When there was an assignment, if there was none."""
+STATIC_LEAVING_EPOCH = -2
+"""A static member leaves and will be back: its place is kept for its session timeout."""
+
+
+def _nothing() -> Mapping[Any, Any]:
+    return NOTHING
+
+
+class MemberState(IntEnum):
+    """How far a member is with its target assignment; the numbers are in the records.
+
+    | state | leaves it |
+    | --- | --- |
+    | STABLE | a newer target assignment |
+    | UNREVOKED_PARTITIONS | the member says that it owns nothing any more of what it is to give up;
+    the rebalance timeout: it is out |
+    | UNRELEASED_PARTITIONS | others have given up what it is to get |
+    """
+
+    # Has all that it is to have.
+    STABLE = 0
+    # Stays in its epoch, and keeps the others waiting.
+    UNREVOKED_PARTITIONS = 1
+    # Is in the target's epoch, with what is free of it.
+    UNRELEASED_PARTITIONS = 2
+    # Of a later release. It is fenced unless it says that it owns nothing.
+    UNKNOWN = 127
+
+
+class GroupState(Enum):
+    """The values are Kafka's words.
+
+    | state | leaves it |
+    | --- | --- |
+    | Empty | a member joins; deleted, or expired: gone |
+    | Assigning | a target assignment for the group's epoch |
+    | Reconciling | every member has come to the target |
+    | Stable | the group's epoch rises: Assigning |
+    """
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member: what it said of itself, and what it has."""
+
+    member_id: str
+    instance_id: str | None = None
+    """Of a static member."""
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    """Those that it subscribes to by name, sorted."""
+    regex: str = ""
+    """Topics whose names match it, beside `topics`; empty: none."""
+    rebalance_timeout_ms: int = -1
+    assignor: str | None = None
+    """The one that it prefers."""
+    epoch: int = JOINING_EPOCH
+    previous_epoch: int = JOINING_EPOCH
+    state: MemberState = MemberState.STABLE
+    assigned: Owned = field(default_factory=_nothing)
+    revoking: Owned = field(default_factory=_nothing)
+    """What it is to give up and may still use."""
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        """Whether it has come to the target assignment of that epoch."""
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+class ResolvedRegex(NamedTuple):
+    """What a regular expression stands for."""
+
+    topics: frozenset[str]
+    version: int
+    """Of the metadata that it was held against."""
+    timestamp: TimestampMs
+
+
+def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
+    """The topics that it subscribes to, by name or by a regular expression of those."""
+    resolved = regexes.get(member.regex) if member.regex else None
+    names = frozenset(member.topics)
+    return names if resolved is None else names | resolved.topics
+
+
+def names_of_all(members: Iterable[Member], regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
+    """The topics that any of them subscribes to."""
+    alike = {(member.topics, member.regex): member for member in members}
+    return frozenset().union(*(names_of(member, regexes) for member in alike.values()))
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """One group."""
+
+    group_id: str
+    epoch: int = FIRST_EPOCH
+    metadata_hash: int = 0
+    """Of all topics that members subscribe to; 0: none of them exists."""
+    assignment_epoch: int = FIRST_EPOCH
+    assignment_timestamp: TimestampMs = NEVER
+    """0: the next assignment need not wait for the assignment interval."""
+    members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id -> member id."""
+    targets: dict[str, Partitions] = field(default_factory=dict)
+    """Member id -> what it is to have."""
+    owner_epochs: dict[tuple[Uuid, int], int] = field(default_factory=dict)
+    """Partition that a member has or still gives up -> the epoch that it has it from."""
+    regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
+
+    @property
+    def state(self) -> GroupState:
+        """Follows from the epochs."""
+        if not self.members:
+            return GroupState.EMPTY
+        if self.epoch > self.assignment_epoch:
+            return GroupState.ASSIGNING
+        at_target = all(m.is_reconciled_to(self.assignment_epoch) for m in self.members.values())
+        return GroupState.STABLE if at_target else GroupState.RECONCILING
+
+    def member(self, member_id: str) -> Member:
+        """`KafkaError(UNKNOWN_MEMBER_ID)` where there is none."""
+        found = self.members.get(member_id)
+        if found is None:
+            message = f"Member {member_id} is not a member of group {self.group_id}."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, message)
+        return found
+
+    def static_member(self, instance_id: str) -> Member | None:
+        """The one that has the place of that instance now."""
+        member_id = self.static_members.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def names_of(self, member: Member) -> frozenset[str]:
+        """The topics that it subscribes to, as far as is recorded."""
+        return names_of(member, self.regexes)
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member reads the topic."""
+        return any(topic in self.names_of(member) for member in self.members.values())
+
+    # What the offsets of any kind of group are asked; see `groups/commits.py`.
+
+    @property
+    def offsets_may_expire(self) -> bool:
+        """Always: those of topics that nobody reads."""
+        return True
+
+    def unused_since(self, commit_timestamp: int) -> int:
+        """An offset is as old as its commit."""
+        return commit_timestamp

@@ -1,0 +1,94 @@
+"""The target assignment of a consumer group: who is to have what, of the topics as they are now.
+
+Source: Kafka's `TargetAssignmentBuilder`, `ModernGroup`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from kafkalite.coordinator.groups.assignors.range import assign_range
+from kafkalite.coordinator.groups.assignors.subject import (
+    Assignor,
+    Partitions,
+    Subject,
+    Subscriber,
+)
+from kafkalite.coordinator.groups.assignors.uniform import assign_uniform
+from kafkalite.coordinator.groups.consumer.state import (
+    NOTHING,
+    ConsumerGroup,
+    Member,
+    ResolvedRegex,
+    names_of,
+)
+from kafkalite.coordinator.java_maps import hash_map_order, timeline_order
+from kafkalite.coordinator.partitioner import java_hash
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.types import Uuid
+
+ASSIGNORS: Mapping[str, Assignor] = {"uniform": assign_uniform, "range": assign_range}
+"""By the names in `group.consumer.assignors`."""
+
+_HASH_BYTES = 8
+
+
+def metadata_hash(names: Iterable[str], image: MetadataImage) -> int:
+    """Of the topics of these names, as they are now: another one when one of them was made,
+    deleted, or has more partitions. 0 where none exists. Signed, in 64 bits.
+
+    Kafka differs: it hashes in another way, and racks too, so that a group which moves between the
+    two is assigned anew at its first heartbeat."""
+    from hashlib import blake2b  # Loads OpenSSL, for which no start should wait.
+
+    digest = blake2b(digest_size=_HASH_BYTES)
+    exist = False
+    for name in sorted(names):
+        topic = image.topics.get(name)
+        if topic is not None:
+            exist = True
+            digest.update(topic.id + len(topic.partitions).to_bytes(4) + name.encode() + b"\0")
+    return int.from_bytes(digest.digest(), signed=True) if exist else 0
+
+
+def preferred_assignor(members: Iterable[Member], default: str) -> str:
+    """What most of those members ask for who ask for one."""
+    wishes = Counter(member.assignor for member in members if member.assignor)
+    ordered = hash_map_order(wishes, java_hash)
+    return max(ordered, key=lambda name: wishes[name], default=default)
+
+
+def make_targets(
+    group: ConsumerGroup,
+    members: Mapping[str, Member],
+    regexes: Mapping[str, ResolvedRegex],
+    targets: Mapping[str, Partitions],
+    image: MetadataImage,
+    default_assignor: str,
+) -> dict[str, Partitions]:
+    """What each of `members` is to have, who had `targets` to go to before. All three may be ahead
+    of `group`, which knows in which order they came."""
+    assign = ASSIGNORS[preferred_assignor(members.values(), default_assignor)]
+    subscribers = []
+    counts: dict[Uuid, int] = {}
+    topics_of: dict[frozenset[str], tuple[Uuid, ...]] = {}
+    for member_id in _in_order(group, members):
+        member = members[member_id]
+        names = names_of(member, regexes)
+        if names not in topics_of:
+            found = [image.topics.get(name) for name in hash_map_order(sorted(names), java_hash)]
+            topics = [topic for topic in found if topic is not None]
+            topics_of[names] = tuple(topic.id for topic in topics)
+            counts |= {topic.id: len(topic.partitions) for topic in topics}
+        before = targets.get(member_id, NOTHING)
+        subscribers.append(Subscriber(member_id, member.instance_id, topics_of[names], before))
+    made = assign(Subject(tuple(subscribers), counts))
+    return {member.member_id: made.get(member.member_id, NOTHING) for member in subscribers}
+
+
+def _in_order(group: ConsumerGroup, members: Mapping[str, Member]) -> list[str]:
+    """As Kafka goes through them: a hash map, filled from the group, and what is new behind it."""
+    known = [member_id for member_id in members if member_id in group.members]
+    new = [member_id for member_id in members if member_id not in group.members]
+    return hash_map_order([*timeline_order(known, java_hash), *new], java_hash)

@@ -1,0 +1,108 @@
+"""Who may commit and fetch offsets of a consumer group."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.coordinator.groups.classic.events import FetchOffsets, OffsetToCommit
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.types import Offset
+from tests.coordinator.sample_consumers import ConsumerStage, id_of
+from tests.coordinator.sample_groups import GROUP
+
+
+def two_members() -> ConsumerStage:
+    """`a` has partitions 0 and 1 since epoch 2, `b` 2 and 3 since epoch 3, in which both are."""
+    stage = ConsumerStage()
+    stage.join_as("a")
+    stage.join_as("b")
+    stage.settle("a", "b")
+    return stage
+
+
+def commit(
+    stage: ConsumerStage, member_id: str, epoch: int, partition: int = 0, *, knows: bool = True
+) -> KafkaError | None:
+    """Why not."""
+    offset = OffsetToCommit("t", partition, Offset(5), topic_id=id_of("t"))
+    event = stage.commit_event(offset, member_id=member_id, generation=epoch)
+    try:
+        stage.feed(event._replace(knows_consumer_groups=knows))
+    except KafkaError as error:
+        return error
+    return None
+
+
+def test_a_member_commits_with_its_epoch() -> None:
+    stage = two_members()
+    assert commit(stage, "a", 3) is None
+    assert stage.fetched() == {"t-0": 5}
+
+
+def test_a_member_may_commit_for_what_it_has_since_an_older_epoch() -> None:
+    stage = two_members()
+    assert commit(stage, "a", 2) is None
+    older = commit(stage, "a", 1)
+    assert older is not None
+    assert (older.code, older.message) == (
+        ErrorCode.STALE_MEMBER_EPOCH,
+        "Received member epoch 1 is older than assignment epoch 2 for partition t-0.",
+    )
+    foreign = commit(stage, "a", 2, partition=2)
+    assert foreign is not None
+    assert (foreign.code, foreign.message) == (
+        ErrorCode.STALE_MEMBER_EPOCH,
+        "Partition t-2 is not assigned or pending revocation for member.",
+    )
+
+
+def test_what_is_being_given_up_may_be_committed() -> None:
+    stage = ConsumerStage()
+    stage.join_as("a")
+    stage.join_as("b")
+    stage.beat(stage.event("a", 2))
+    assert commit(stage, "a", 2, partition=3) is None
+
+
+def test_a_newer_epoch_is_nobodys() -> None:
+    error = commit(two_members(), "a", 4)
+    assert error is not None
+    assert (error.code, error.message) == (
+        ErrorCode.STALE_MEMBER_EPOCH,
+        "Received member epoch 4 is newer than current member epoch 3.",
+    )
+
+
+@pytest.mark.parametrize("member_id", ["", "x"])
+def test_who_is_no_member(member_id: str) -> None:
+    error = commit(two_members(), member_id, -1)
+    assert error is not None
+    assert error.code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_empty_group_takes_simple_commits() -> None:
+    stage = ConsumerStage()
+    stage.join_as("a")
+    stage.beat(stage.event("a", -1))
+    assert commit(stage, "", -1) is None
+    error = commit(stage, "", 3)
+    assert error is not None
+    assert error.code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_versions_that_do_not_know_epochs() -> None:
+    error = commit(two_members(), "a", 3, knows=False)
+    assert error is not None
+    assert error.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_fetches_of_members_and_of_others() -> None:
+    stage = two_members()
+    fetch = FetchOffsets(None, GROUP, None, member_id="a", member_epoch=3)
+    stage.feed(fetch)
+    stage.feed(fetch._replace(member_id=None, member_epoch=-1))
+    for epoch in (-1, 2, 4):
+        stale = stage.refused(fetch._replace(member_epoch=epoch))
+        assert stale is ErrorCode.STALE_MEMBER_EPOCH
+    assert stage.refused(fetch._replace(member_id="x")) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert stage.refused(fetch._replace(member_id=None)) is ErrorCode.UNKNOWN_MEMBER_ID
