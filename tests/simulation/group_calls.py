@@ -83,6 +83,8 @@ class LostPlaceError(Exception):
 class GroupCalls:
     """One member's conversation with its coordinator."""
 
+    commit_version = COMMIT
+
     def __init__(
         self, world: World, name: str, group: str, *, instance_id: str | None = None
     ) -> None:
@@ -206,7 +208,7 @@ class GroupCalls:
             topics=list(topics.values()),
         )
         asked = self._asks()
-        answer = await self._ask(request, COMMIT, OffsetCommitResponse)
+        answer = await self._ask(request, self.commit_version, OffsetCommitResponse)
         if answer is None:
             return False
         codes = {

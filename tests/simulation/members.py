@@ -88,7 +88,7 @@ class Member:
         """Until this consumer comes to its end, in one way or the other. When nobody writes any
         more, that is when it has read and committed all of its share."""
         self._at_end.clear()
-        while not (self._world.is_quiet and self._at_end >= self._positions.keys()):
+        while not (self._world.is_quiet and self._has_all()):
             if not self._world.is_ending and self._dice.chance(0.01):
                 return  # The group will notice when the session is over.
             if not self._world.is_ending and self._dice.chance(0.01):
@@ -99,6 +99,10 @@ class Member:
         await self._calls.leave()
         self._is_done = self._world.is_quiet
 
+    def _has_all(self) -> bool:
+        """Whether this consumer has come to the end of its share."""
+        return self._at_end >= self._positions.keys()
+
     async def _work_a_bit(self) -> None:
         if self._positions:
             partition = self._dice.one_of(sorted(self._positions, key=str))
@@ -106,9 +110,12 @@ class Member:
             if self._dice.chance(0.5):
                 await self._commit()
         if self._world.clock.now_ms() >= self._heard_of_ms + HEARTBEAT_MS:
-            await self._calls.heartbeat()
+            await self._beat()
             self._heard_of_ms = self._world.clock.now_ms()
         await self._world.sleep(self._dice.between(100, 800))
+
+    async def _beat(self) -> None:
+        await self._calls.heartbeat()
 
     async def _read(self, partition: TopicPartition) -> None:
         try:

@@ -65,23 +65,24 @@ def _is_of_the_disk(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def _watched() -> Iterator[_Surprises]:
+def watched() -> Iterator[None]:
+    """`ViolationError` in the end when the broker was surprised."""
     surprises = _Surprises()
     logger = logging.getLogger("kafkalite")
     logger.addHandler(surprises)
     asyncio.get_running_loop().set_exception_handler(surprises.of_loop)
     try:
-        yield surprises
+        yield
     finally:
         logger.removeHandler(surprises)
+    if surprises.found:
+        raise ViolationError(f"the broker was surprised: {surprises.found}")
 
 
 async def scenario(simulation: Simulation) -> None:
     """Everything in it is chosen by the simulation's seed."""
-    with _watched() as surprises:
+    with watched():
         await _scenario(simulation)
-        if surprises.found:
-            raise ViolationError(f"the broker was surprised: {surprises.found}")
 
 
 async def _scenario(simulation: Simulation) -> None:
@@ -100,7 +101,7 @@ async def _scenario(simulation: Simulation) -> None:
             world.is_ending = True
         world.is_quiet = True
     for _ in range(2):
-        await _inspect_groups(world, await inspector.inspect())
+        await inspect_groups(world, await inspector.inspect(), GROUPS)
         await machine.stop()
         await machine.start()
 
@@ -131,9 +132,11 @@ def _writers(world: World) -> list[Client]:
     ]
 
 
-async def _inspect_groups(world: World, ends: Mapping[TopicPartition, int]) -> None:
-    """Each group has read everything, and said so."""
-    for group, topics in GROUPS.items():
+async def inspect_groups(
+    world: World, ends: Mapping[TopicPartition, int], groups: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Each group has read everything of its topics, and said so."""
+    for group, topics in groups.items():
         calls = GroupCalls(world, "inspector", group)
         for partition, end in ends.items():
             if partition.topic in topics:
