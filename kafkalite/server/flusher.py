@@ -33,14 +33,16 @@ class Flusher:
         workers: Workers,
         clock: Clock,
         *,
+        sync_metadata: Callable[[], None],
         on_refused: Callable[[Partition, OSError], None],
         fail: Callable[[InvariantError], None],
     ) -> None:
-        """`on_refused` is told of a log that could not be synced: nobody knows what of it is on the
-        disk, and asking again would not tell."""
+        """`sync_metadata`: see `Storage`. `on_refused` is told of a log that could not be synced:
+        nobody knows what of it is on the disk, and asking again would not tell."""
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
+        self._sync_metadata = sync_metadata
         self._on_refused = on_refused
         self._fail = fail
         self._busy: dict[Partition, asyncio.Task[None]] = {}
@@ -89,6 +91,7 @@ class Flusher:
 
     async def _sync(self, partition: Partition) -> None:
         log = partition.log
+        self._sync_metadata()
         sync = log.begin_sync()
         is_durable = False
         try:

@@ -179,6 +179,18 @@ async def test_a_segment_that_is_full_is_synced(running: Running) -> None:
 
 
 @simulated
+async def test_no_record_is_synced_before_its_topic(simulation: Simulation) -> None:
+    """Or else the power takes the topic and leaves the record, and the broker does not start."""
+    files = MemoryFiles(models_crashes=True)
+    async with crashed(simulation, files) as running:
+        await running.create("t", configs={"flush.messages": "1"})
+        await running.produce("t", b"x")
+    files.crash()
+    async with start(simulation, files) as running:
+        assert await running.read("t") == [b"x"]
+
+
+@simulated
 async def test_recovery_points_are_written_as_time_goes_by(simulation: Simulation) -> None:
     files = MemoryFiles(models_crashes=True)
     settings = {"kafkalite.fsync": "true"}
