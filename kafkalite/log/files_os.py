@@ -235,9 +235,24 @@ class OsFiles:
     def make_folder(self, path: str) -> None:
         """Make the folder and those above it; but a root that was there and was removed, with all
         in it, is not to come back as if nothing had been."""
-        if path and not os.path.isdir(self._root):
+        if not path:
+            self._make_root()
+        elif os.path.isdir(self._root):
+            os.makedirs(self._at(path), exist_ok=True)
+        else:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
-        os.makedirs(self._at(path), exist_ok=True)
+
+    def _make_root(self) -> None:
+        """Durably: a loss of power is not to take all that was synced in it."""
+        made = []
+        missing = self._root
+        while not os.path.isdir(missing):
+            made.append(missing)
+            missing = os.path.dirname(missing)
+        os.makedirs(self._root, exist_ok=True)
+        for folder in made:
+            with suppress(PermissionError):  # Who may write there need not be allowed to read.
+                _sync_folder(os.path.dirname(folder))
 
     def replace(self, path: str, data: bytes, *, sync: bool = True) -> None:
         """Write beside, then rename over."""

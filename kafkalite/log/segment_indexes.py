@@ -98,11 +98,19 @@ class SegmentIndexes:
             self.offset_of_max_timestamp = last_offset
         if self._bytes_since_entry > interval_bytes:
             self.offsets.append(last_offset, position)
-            self.times.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+            self._add_time()
             self._bytes_since_entry = size_bytes
         else:
             self._bytes_since_entry += size_bytes
         self._unsaved = True
+
+    def _add_time(self) -> None:
+        """An entry for the latest timestamp, if it rose.
+
+        Its batch may stand before the last entry's, which then lied; yet none up to there is later.
+        """
+        offset = max(self.offset_of_max_timestamp, self.times.last.relative_offset)
+        self.times.maybe_append(self.max_timestamp, offset)
 
     def truncate(self, offset: int) -> None:
         """Drop entries at or above `offset`. What follows the last one is to be noted again."""
@@ -115,7 +123,7 @@ class SegmentIndexes:
     def seal(self) -> None:
         """The last entry of the time index: the segment rolls or closes, its maximum is known."""
         if self.max_timestamp > self.times.last.timestamp:
-            self.times.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+            self._add_time()
             self._unsaved = True
 
     def save(self, files: Files, path: str) -> bool:

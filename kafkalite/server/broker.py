@@ -121,6 +121,7 @@ class Broker:
                 ports.entropy,
                 directory,
                 config,
+                sync_metadata=storage.sync_metadata,
                 on_refused=partial(self._disk_refused, directory),
                 on_sync_refused=self._sync_refused,
                 fail=self.fail,

@@ -33,17 +33,21 @@ class Flusher:
         workers: Workers,
         clock: Clock,
         *,
+        sync_metadata: Callable[[], None],
         on_refused: Callable[[Partition, OSError], None],
         fail: Callable[[InvariantError], None],
     ) -> None:
-        """`on_refused` is told of a log that could not be synced: nobody knows what of it is on the
-        disk, and asking again would not tell."""
+        """`sync_metadata`: see `Storage`. `on_refused` is told of a log that could not be synced:
+        nobody knows what of it is on the disk, and asking again would not tell."""
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
+        self._sync_metadata = sync_metadata
         self._on_refused = on_refused
         self._fail = fail
         self._busy: dict[Partition, asyncio.Task[None]] = {}
+        self._is_finishing = False
+        """However much is appended meanwhile, a sync that begins now is the last in a row."""
         self._is_stopped = False
 
     def stop(self) -> None:
@@ -51,10 +55,12 @@ class Flusher:
         self._is_stopped = True
 
     async def finish(self, until_ms: int) -> None:
-        """Return when nothing is under way any more, or it is too late."""
-        with suppress(TimeoutError):
-            while self._busy:
-                await self._clock.wait(asyncio.wait(self._busy.values()), until_ms)
+        """Return when all that waits by now is on the disk, or it is too late."""
+        self._is_finishing = True
+        under_way = list(self._busy.values())
+        if under_way:
+            with suppress(TimeoutError):
+                await self._clock.wait(asyncio.wait(under_way), until_ms)
 
     def flush_later(self, partition: Partition) -> None:
         """Sync its log, once or as often as it is due until then."""
@@ -76,8 +82,9 @@ class Flusher:
         log = partition.log
         try:
             while True:
+                is_last = self._is_finishing
                 await self._sync(partition)
-                if self._is_stopped or log.end_offset < log.flush_at:
+                if is_last or self._is_stopped or log.end_offset < log.flush_at:
                     return
         except OSError as error:
             _log.error("%s cannot be synced: %s", log.name, error)
@@ -89,6 +96,7 @@ class Flusher:
 
     async def _sync(self, partition: Partition) -> None:
         log = partition.log
+        self._sync_metadata()
         sync = log.begin_sync()
         is_durable = False
         try:

@@ -38,12 +38,13 @@ class Housekeeping:
         directory: LogDirectory,
         config: BrokerConfig,
         *,
+        sync_metadata: Callable[[], None],
         on_refused: Callable[[OSError], None],
         on_sync_refused: Callable[[Partition, OSError], None],
         fail: Callable[[InvariantError], None],
     ) -> None:
         """`on_refused` is told of what the disk refuses, and `fail` of a log that contradicts
-        itself; for `on_sync_refused` see `Flusher`."""
+        itself; for `sync_metadata` see `Storage`, for `on_sync_refused` `Flusher`."""
         self._clock = clock
         self._directory = directory
         self._config = config
@@ -53,7 +54,14 @@ class Housekeeping:
             RetentionChecks(tasks, workers, clock, on_refused=on_refused, fail=fail)
             for _ in range(2)
         )
-        self.flusher = Flusher(tasks, workers, clock, on_refused=on_sync_refused, fail=fail)
+        self.flusher = Flusher(
+            tasks,
+            workers,
+            clock,
+            sync_metadata=sync_metadata,
+            on_refused=on_sync_refused,
+            fail=fail,
+        )
         checkpoints = directory.checkpoints
         self._log_starts, self._recovery_points, self._cleaner_offsets = (
             CheckpointWriter(tasks, workers, checkpoints, path, find, on_refused=on_refused)
@@ -71,6 +79,7 @@ class Housekeeping:
             config,
             remove_later=self._retention.remove_later,
             write_offsets=self._write_cleaner_offsets,
+            sync_metadata=sync_metadata,
         )
 
     def start(self, partitions: Callable[[], Iterable[Partition]]) -> None:

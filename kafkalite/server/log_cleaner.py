@@ -74,9 +74,11 @@ class LogCleaner:
         *,
         remove_later: Callable[[RetiredFiles, int], None],
         write_offsets: Callable[[], None],
+        sync_metadata: Callable[[], None],
     ) -> None:
         """`remove_later` is given files and after how many milliseconds they may go;
-        `write_offsets` is called when there is something new in the checkpoint."""
+        `write_offsets` is called when there is something new in the checkpoint. `sync_metadata`:
+        see `Storage`."""
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
@@ -84,6 +86,7 @@ class LogCleaner:
         self._config = config
         self._remove_later = remove_later
         self._write_offsets = write_offsets
+        self._sync_metadata = sync_metadata
         self._partitions: Callable[[], Iterable[Partition]] = tuple
         self._left: deque[Partition] = deque()
         self._filthiest: _Candidate | None = None
@@ -198,6 +201,7 @@ class LogCleaner:
             offsets[key] = found.to_clean.first_dirty_offset
             self._write_offsets()  # From the swap on the log has holes, whatever becomes of it.
         try:
+            self._sync_metadata()
             with closing(job.steps()) as steps:
                 for step in steps:
                     await self._run(step)

@@ -88,6 +88,12 @@ class Storage:
         self.removed_topics = log.removed_topics
         return MemoryStore(directory.claimed.meta.cluster_id, clock, log)
 
+    def sync_metadata(self) -> None:
+        """Before records are synced: their topic must not be lost while they are there.
+        `LogFolderFailedError` when the disk refuses."""
+        if self._owned_store is not None:
+            self._owned_store.sync()
+
     def close_store(self) -> None:
         """No more changes of the metadata, if they are kept here."""
         if self._owned_store is not None:

@@ -74,6 +74,11 @@ class MemoryStore:
         session = self._sessions[broker_id] = _Session(self, broker_id, listener)
         return session
 
+    def sync(self) -> None:
+        """What was committed survives a loss of power, if it is kept: see `MetadataLog.sync`."""
+        if self._log is not None:
+            self._log.sync()
+
     def close(self) -> None:
         """See `MetadataStore`."""
         for session in tuple(self._sessions.values()):

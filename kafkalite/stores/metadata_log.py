@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
-from kafkalite.log.directory_set import Place
+from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.log.files import Files
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -217,7 +217,7 @@ class MetadataLog:
     def append(self, changes: Iterable[Change], now: TimestampMs) -> Offset:
         """All of them as one batch; the end offset after it. `OSError` when the disk refuses: then
         nothing was written, but that of a block of producer ids it may have been: its ids are lost.
-        `InvariantError` when it refuses to sync what was written.
+        `LogFolderFailedError` when it refuses to sync what was written.
         """
         changes = tuple(changes)
         records = (Record(None, encode_change(change), timestamp=now) for change in changes)
@@ -228,11 +228,17 @@ class MetadataLog:
             self._sync_or_stop()
         return self._log.end_offset
 
+    def sync(self) -> None:
+        """Have all of it survive a loss of power, if it does not yet. `LogFolderFailedError` when
+        the disk refuses."""
+        if self._log.recovery_point < self._log.end_offset:
+            self._sync_or_stop()
+
     def _sync_or_stop(self) -> None:
         try:
             self._log.sync()
         except OSError as error:
-            raise InvariantError(
+            raise LogFolderFailedError(
                 f"{self._folder} cannot be synced; what of it is on the disk is not known: {error}"
             ) from error
 

@@ -48,8 +48,7 @@ def do_damage(files: MemoryFiles, tree: Tree, random: Random) -> list[Damage]:
         folders = [path for path in paths if files.is_folder(path)]
         if folders and random.random() < 0.04:
             done.append(_damage_folder(files, random.choice(folders), random))
-        else:
-            regular = sorted(set(paths) - set(folders))
+        elif regular := sorted(set(paths) - set(folders)):
             done += _damage_file(files, random.choice(regular), regular, random)
     return done
 

@@ -17,6 +17,7 @@ import pytest
 from kafkalite.log.verification import Verification, extent_of
 from tests.log.damage import do_damage, restored
 from tests.log.damaged_broker import Before, check_damaged, made
+from tests.log.damaged_golden import check_damaged_golden
 
 SEEDS = range(1, 41)
 SEEN = ("made a folder", "appended")
@@ -33,6 +34,12 @@ def before(*, clean: bool) -> Before:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damage_is_told_or_mended(seed: int, clean: bool) -> None:
     check_damaged(before(clean=clean), seed)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+@pytest.mark.parametrize("seed", range(100))
+def test_a_damaged_folder_of_kafka_opens_or_is_refused(seed: int, clean: bool) -> None:
+    check_damaged_golden(seed, clean=clean)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -53,6 +60,7 @@ def main(first: int, last: int) -> int:
             faulthandler.dump_traceback_later(_PATIENCE_S, exit=True)
             try:
                 check_damaged(before(clean=clean), seed)
+                check_damaged_golden(seed, clean=clean)
             except Exception as error:  # noqa: BLE001  # Each is told, and the next seed has its turn.
                 failures += 1
                 where = traceback.extract_tb(error.__traceback__)[-1]

@@ -107,3 +107,23 @@ def test_a_log_that_was_synced_before_it_had_a_folder_is_synced_whole_afterwards
     files.crash()
     files.make_folder("")
     assert open_log(files, clean=False).end_offset == log.end_offset
+
+
+def test_a_new_log_folder_is_on_the_disk_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a loss of power takes all that was synced in it."""
+    synced: list[int] = []
+    sync = os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    files = OsFiles(str(tmp_path / "a" / "b"))
+    files.make_folder("")
+    assert set(synced) == {tmp_path.stat().st_ino, (tmp_path / "a").stat().st_ino}
+    synced.clear()
+    files.make_folder("")
+    assert synced == []

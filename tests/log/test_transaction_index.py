@@ -101,7 +101,7 @@ def test_what_is_synced_survives_a_loss_of_power_and_the_rest_is_found_again() -
     made.log.sync()
     made.files.sync_folder("")
     made.files.crash()
-    assert made.files.exists(f"{FOLDER}/{0:020d}.txnindex")
+    assert made.files.size(f"{FOLDER}/{0:020d}.txnindex") == 34
     log = open_log(made.files, CONFIG, clean=False)
     assert aborted(log) == EXPECTED
 
@@ -128,6 +128,28 @@ def test_a_log_that_is_cut_forgets_what_was_aborted_behind_the_cut(offset: int) 
     assert aborted(open_log(made.files, CONFIG, clean=False)) == expected
 
 
+def test_what_was_aborted_before_a_cut_stays() -> None:
+    made = Transactional()
+    for sequence in range(2):
+        made.send(7, sequence, ("a", "1"))
+        made.end(7, commit=False)
+    made.log.close()
+    log = open_log(made.files, CONFIG)
+    log.truncate_to(Offset(3), NOW)
+    assert aborted(log) == [[entry(7, 0, 1, 2)]]
+    log.close()
+    assert aborted(open_log(made.files, CONFIG)) == [[entry(7, 0, 1, 2)]]
+
+
+def test_a_replay_tells_nothing_twice() -> None:
+    made = world()
+    made.log.close()
+    for name in made.files.list(FOLDER):
+        if name.endswith(".snapshot"):
+            made.files.remove(f"{FOLDER}/{name}")
+    assert aborted(open_log(made.files, CONFIG)) == EXPECTED
+
+
 def test_a_torn_tail_takes_its_aborts_with_it() -> None:
     made = world()
     made.log.close()
@@ -150,12 +172,14 @@ def test_bytes_that_are_no_index_are_refused(data: bytes) -> None:
 
 def test_snapshots_that_a_replay_passed_over_go_with_their_segments() -> None:
     made = Transactional()
+    made.write(("a", "before"))
+    made.roll()
     for sequence in range(3):
         made.send(7, sequence, ("a", str(sequence)))
         made.end(7, commit=False)
         made.roll()
     made.log = open_log(made.files, CONFIG, clean=False)
     made.clean()
-    assert [segment.base_offset for segment in made.log.segments] == [0, 6]
+    assert [segment.base_offset for segment in made.log.segments] == [0, 7]
     names = [name for name in made.files.list(FOLDER) if name.endswith(".snapshot")]
-    assert names == [f"{6:020d}.snapshot"]
+    assert names == [f"{7:020d}.snapshot"]

@@ -11,7 +11,7 @@ from kafkalite.log.files import read_part
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.verification import Verification
-from kafkalite.protocol.records.batch import crc_is_valid, read_header
+from kafkalite.protocol.records.batch import crc_is_valid, read_header, stamp_max_timestamp
 from kafkalite.types import Offset, TimestampMs
 from tests.log.golden_folders import golden_bytes, memory_copy, open_golden
 
@@ -78,3 +78,19 @@ def test_a_wrong_timestamp(shift: int) -> None:
     check_times(log)
     log.close()
     assert list(Verification(files).partition(NAME)) == []
+
+
+def test_a_timestamp_that_has_changed_in_the_log() -> None:
+    """In a batch that the time index is past already; its CRC is wrong, which a clean start does
+    not look at."""
+    name = "codec-zstd-0"
+    files = memory_copy(name)
+    path = f"{name}/{0:020d}.log"
+    file = files.open(path)
+    stamp_max_timestamp(changed := bytearray(file.read(0, file.size)), 0, TimestampMs(1 << 50))
+    files.replace(path, bytes(changed))
+    log = open_golden(name, clean=True, files=files)
+    log.close()
+    log = open_golden(name, clean=True, files=files)
+    found = log.offset_for_timestamp(TimestampMs(1 << 49))
+    assert found is None or found.offset <= 19

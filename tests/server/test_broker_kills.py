@@ -13,7 +13,7 @@ import pytest
 
 from tests.server.killed_broker import kill_again_and_again
 
-KILLS = 3
+KILLS = 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar, TypeVarTuple
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from kafkalite.errors import ErrorCode
 from kafkalite.log.checkpoints import RECOVERY_POINTS, read_offsets
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.ports.clock import Clock
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
@@ -35,7 +37,10 @@ def log_of(running: Running, index: int = 0) -> tuple[int, int, int]:
 class SlowDisk:
     """Syncs of files wait until the test lets them end; how many there were of each."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, *, takes_ms: int = 0, clock: Clock | None = None
+    ) -> None:
+        """With a clock they end after a while by themselves."""
         self.syncs = 0
         self.waiting: list[asyncio.Future[None]] = []
         run = InlineWorkers.run
@@ -44,7 +49,10 @@ class SlowDisk:
             if getattr(function, "__name__", "") == "run":
                 self.syncs += 1
                 done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self.waiting.append(done)
+                if clock is None:
+                    self.waiting.append(done)
+                else:
+                    clock.call_at(clock.now_ms() + takes_ms, lambda: done.set_result(None))
                 await done
             return await run(workers, function, *args)
 
@@ -179,6 +187,18 @@ async def test_a_segment_that_is_full_is_synced(running: Running) -> None:
 
 
 @simulated
+async def test_no_record_is_synced_before_its_topic(simulation: Simulation) -> None:
+    """Or else the power takes the topic and leaves the record, and the broker does not start."""
+    files = MemoryFiles(models_crashes=True)
+    async with crashed(simulation, files) as running:
+        await running.create("t", configs={"flush.messages": "1"})
+        await running.produce("t", b"x")
+    files.crash()
+    async with start(simulation, files) as running:
+        assert await running.read("t") == [b"x"]
+
+
+@simulated
 async def test_recovery_points_are_written_as_time_goes_by(simulation: Simulation) -> None:
     files = MemoryFiles(models_crashes=True)
     settings = {"kafkalite.fsync": "true"}
@@ -239,6 +259,28 @@ async def test_a_stop_answers_those_who_wait_for_a_sync(simulation: Simulation) 
             await running.wait_ms(10)
             simulation.clock.call_at(simulation.clock.now_ms() + 100, disk.end_all)
         assert await produced == 0
+
+
+@simulated
+async def test_a_stop_does_not_wait_for_those_who_go_on(simulation: Simulation) -> None:
+    async def send_on(running: Running, after_ms: int) -> None:
+        """While one waits for a sync the other asks for the next."""
+        client = await running.client(f"after {after_ms}")
+        await running.wait_ms(after_ms)
+        with suppress(ConnectionError):
+            while True:
+                await client.ask(produce("t", {0: batch(b"y")}), PRODUCE, ProduceResponse)
+
+    with pytest.MonkeyPatch.context() as patch:
+        async with start(simulation, settings={"kafkalite.fsync": "true"}) as running:
+            await running.create("t")
+            disk = SlowDisk(patch, takes_ms=100, clock=simulation.clock)
+            others = [asyncio.ensure_future(send_on(running, ms)) for ms in (0, 50)]
+            await running.wait_ms(950)
+            begun_ms = simulation.clock.now_ms()
+        assert simulation.clock.now_ms() - begun_ms < 1_000
+        assert disk.syncs > 5
+        await asyncio.gather(*others)
 
 
 @simulated

@@ -279,6 +279,7 @@ class World:
                 BrokerConfig.of(keys),
                 remove_later=lambda retired, delay_ms: self.retired.append(retired),
                 write_offsets=lambda: None,
+                sync_metadata=lambda: None,
             )
             cleaner.start(lambda: self.partitions)
             try:
