@@ -1,5 +1,5 @@
-"""AlterConfigs: all settings of a topic or broker at once; what is not named goes. Deprecated since
-KIP-339.
+"""AlterConfigs: all settings of a topic, broker, group or client metrics subscription at once; what
+is not named goes. Deprecated since KIP-339.
 
 Versions: 0 to 2.
 - 2 flexible.
@@ -10,8 +10,8 @@ append on.
 Kafka differs: to a request that names a resource twice it gives no answer at all. Here each is
 refused with INVALID_REQUEST, as in IncrementalAlterConfigs.
 
-Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
-of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
+Missing: of brokers the settings of listeners, TLS, SASL and plug-ins, see
+`controller/broker_configs.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ API = Api(
     AlterConfigsResponse,
     min_version=0,
     max_version=2,
-    missing="settings of groups and client metrics subscriptions; listeners of brokers",
+    missing="listeners of brokers",
 )
 
 

@@ -1,5 +1,5 @@
-"""IncrementalAlterConfigs: single settings of topics and brokers, set, deleted, or as lists
-lengthened and shortened (KIP-339).
+"""IncrementalAlterConfigs: single settings of topics, brokers, groups and client metrics
+subscriptions, set, deleted, or as lists of topics and brokers lengthened and shortened (KIP-339).
 
 Versions: 0 to 1.
 - 1 flexible.
@@ -7,8 +7,8 @@ Versions: 0 to 1.
 Answered when every live broker follows the new settings: open partitions take them from their next
 append on.
 
-Missing: settings of groups and of client metrics subscriptions, see `controller/other_configs.py`;
-of brokers those of listeners, TLS, SASL and plug-ins, see `controller/broker_configs.py`.
+Missing: of brokers the settings of listeners, TLS, SASL and plug-ins, see
+`controller/broker_configs.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ API = Api(
     IncrementalAlterConfigsResponse,
     min_version=0,
     max_version=1,
-    missing="settings of groups and client metrics subscriptions; listeners of brokers",
+    missing="listeners of brokers",
 )
 
 
