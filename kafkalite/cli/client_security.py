@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _OPTION = "--command-config"
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_PASSWORD = re.compile(
+_JAAS_OPTION = re.compile(
     r"""(?P<key>\w+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;]+))"""
 )
 _CAS = ("ssl.truststore.location", "ssl.ca.location")
@@ -96,7 +96,7 @@ def _login(given: Mapping[str, str]) -> Login:
     mechanism = given.get("sasl.mechanism") or given.get("sasl.mechanisms") or "GSSAPI"
     if mechanism not in _MECHANISMS:
         raise ValueError(f"sasl.mechanism={mechanism}: spoken are {', '.join(_MECHANISMS)}")
-    said = dict(map(_unquoted, _PASSWORD.finditer(given.get("sasl.jaas.config", ""))))
+    said = dict(map(_unquoted, _JAAS_OPTION.finditer(given.get("sasl.jaas.config", ""))))
     username = said.get("username") or given.get("sasl.username")
     password = said.get("password") or given.get("sasl.password")
     if not username or password is None:
