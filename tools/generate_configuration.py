@@ -57,8 +57,9 @@ def _top() -> Iterator[str]:
         f"All settings of a Kafka 4.4.0 broker are known, with the values that it takes: of the"
         f" {len(brokers)} below {acting} act. *Not yet*: what it governs is still to come, or does"
         " not look at it so far. *No*: taken, checked, and without effect; `serve` names such"
-        " settings in one line when it starts. A name that is no setting is a warning with the"
-        " nearest one; a value that its key does not take ends the start with exit code 2.",
+        " settings in one line when it starts. A name that is no setting is a warning, with the"
+        " nearest one if any is like it; a value that its key does not take ends the start with"
+        " exit code 2.",
         "",
     )
 

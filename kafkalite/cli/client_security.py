@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.properties_files import read_properties_file
+from kafkalite.cli.small_files import read_small_file
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
 _OPTION = "--command-config"
-_MOST_BYTES = 1 << 20
-"""Of a file of certificates."""
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_PASSWORD = re.compile(
+_JAAS_OPTION = re.compile(
     r"""(?P<key>\w+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;]+))"""
 )
 _CAS = ("ssl.truststore.location", "ssl.ca.location")
@@ -97,7 +96,7 @@ def _login(given: Mapping[str, str]) -> Login:
     mechanism = given.get("sasl.mechanism") or given.get("sasl.mechanisms") or "GSSAPI"
     if mechanism not in _MECHANISMS:
         raise ValueError(f"sasl.mechanism={mechanism}: spoken are {', '.join(_MECHANISMS)}")
-    said = dict(map(_unquoted, _PASSWORD.finditer(given.get("sasl.jaas.config", ""))))
+    said = dict(map(_unquoted, _JAAS_OPTION.finditer(given.get("sasl.jaas.config", ""))))
     username = said.get("username") or given.get("sasl.username")
     password = said.get("password") or given.get("sasl.password")
     if not username or password is None:
@@ -160,10 +159,9 @@ def _named(given: Mapping[str, str], keys: tuple[str, ...]) -> tuple[str, str | 
 def _pem(key: str, path: str) -> str:
     """The text of a file of certificates."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES)
-    except OSError as error:
-        raise ValueError(f"{key}={path}: {error.strerror or error}") from error
+        data = read_small_file(path)
+    except ValueError as error:
+        raise ValueError(f"{key}={path}: {error}") from error
     if b"-----BEGIN " not in data:
         raise ValueError(f"{key}={path}: {_HOW_TO_PEM}")
     return data.decode("latin-1")

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.properties_files import read_properties_file
+from kafkalite.cli.small_files import read_small_file
 from kafkalite.config.environment import CLUSTER_ID_VARIABLES, Given, setting_of
 from kafkalite.config.known import Kind, kind_of
 
 _PROVIDERS = "config.providers"
 _FILE = "_FILE"
-_MOST_BYTES = 1 << 20
 _REFERENCE = re.compile(r"\$\{(?P<provider>[^}:]*):(?:(?P<path>[^}]*):)?(?P<key>[^}:]*)\}")
 
 
@@ -95,12 +95,8 @@ def _value(
 
 def _content(path: str, where: str) -> str:
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if len(data) > _MOST_BYTES:
-            raise WrongUseError(f"{where}: it is longer than {_MOST_BYTES} bytes")
-        return data.decode()
-    except OSError as error:
-        raise WrongUseError(f"{where}: {error.strerror or error}") from error
+        return read_small_file(path).decode()
     except UnicodeDecodeError as error:
         raise WrongUseError(f"{where}: it is not UTF-8") from error
+    except ValueError as error:
+        raise WrongUseError(f"{where}: {error}") from error

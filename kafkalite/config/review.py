@@ -2,7 +2,7 @@
 person should know about the rest before the broker starts.
 
 Kafka differs: it starts with names that it does not know, and says so in a log of hundreds of
-lines. Here each is a warning that names the setting that was probably meant.
+lines. Here each is a warning, which names the setting that was probably meant if any is like it.
 """
 
 from __future__ import annotations

@@ -236,7 +236,11 @@ def _encode(
         refusal = _refusal(module, request, failure)
         return None if refusal is None else _frame(refusal, ctx.version, ctx.correlation_id)
     except (KafkaError, ValueError):
-        _log.exception("nor has its refusal; its client hears nothing more")
+        _log.exception(
+            "%s: neither the answer nor its refusal fits version %d; its client hears nothing more",
+            module.API.key.name,
+            ctx.version,
+        )
         ctx.connection.close()
         return None
 

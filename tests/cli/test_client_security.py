@@ -78,6 +78,7 @@ def test_tls_checks_the_broker_and_its_host_unless_told_otherwise(tmp_path: Path
         ("security.protocol=SSL\nssl.keystore.location={}/store.jks", "only PEM is read"),
         ("security.protocol=SSL\nssl.keystore.location={}/empty.pem", "a certificate with its key"),
         ("security.protocol=SSL\nssl.truststore.location={}/empty.pem", "no certificate"),
+        ("security.protocol=SSL\nssl.truststore.location={}/long.pem", "than 1048576 bytes"),
         ("security.protocol=SSL\nssl.keystore.key=x", "keys are read from files"),
         ("a=\\u00g0", "line 1: \\u without"),
     ],
@@ -85,6 +86,7 @@ def test_tls_checks_the_broker_and_its_host_unless_told_otherwise(tmp_path: Path
 def test_what_cannot_be_meant(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed")
     (tmp_path / "empty.pem").write_text("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")
+    (tmp_path / "long.pem").write_text("-----BEGIN CERTIFICATE-----\n".ljust((1 << 20) + 1))
     with pytest.raises(WrongUseError) as refused:
         read(tmp_path, text.replace("{}", str(tmp_path)))
     (line,) = str(refused.value).splitlines()

@@ -223,7 +223,7 @@ def test_an_invariant_that_is_broken_stops_the_broker(
 
 @pytest.mark.parametrize("refusal_fits", [True, False])
 def test_a_response_that_does_not_fit_is_refused_and_harms_no_other(
-    monkeypatch: pytest.MonkeyPatch, *, refusal_fits: bool
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, refusal_fits: bool
 ) -> None:
     """Where not even the refusal fits, that connection closes."""
     misfit = MetadataResponse(controller_id=1 << 40)
@@ -241,6 +241,7 @@ def test_a_response_that_does_not_fit_is_refused_and_harms_no_other(
                 patch.setattr(metadata, "refuse", lambda request, code, message: misfit)
                 with pytest.raises(ConnectionError):
                     await client.ask(request, METADATA, MetadataResponse)
+                assert "METADATA: neither the answer nor its refusal fits" in caplog.text
         assert await is_served(other)
 
     check()

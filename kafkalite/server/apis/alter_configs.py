@@ -1,5 +1,5 @@
-"""AlterConfigs: all settings of a topic or broker at once; what is not named goes. Deprecated since
-KIP-339.
+"""AlterConfigs: all settings of a topic, broker, group or client metrics subscription at once; what
+is not named goes. Deprecated since KIP-339.
 
 Versions: 0 to 2.
 - 2 flexible.

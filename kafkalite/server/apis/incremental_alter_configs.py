@@ -1,5 +1,5 @@
-"""IncrementalAlterConfigs: single settings of topics and brokers, set, deleted, or as lists
-lengthened and shortened (KIP-339).
+"""IncrementalAlterConfigs: single settings of topics, brokers, groups and client metrics
+subscriptions, set, deleted, or as lists of topics and brokers lengthened and shortened (KIP-339).
 
 Versions: 0 to 1.
 - 1 flexible.
