@@ -19,7 +19,7 @@ WAITS_FOR_TOPIC = re.compile(
 )
 """`Kafka differs:` in `server/apis/metadata.py`: here the answer waits until the topic is there."""
 OTHER_DEFAULT = re.compile(r">\s+consumer\.\w+\.\w+\.ms=\d+ .*\{DEFAULT_CONFIG:")
-"""Groups form at once here: docs/decisions/0012-consumer-groups.md."""
+"""Groups form at once here: docs/decisions/0014-consumer-groups.md."""
 SERVED = {int(module.API.key) for module in APIS}
 
 

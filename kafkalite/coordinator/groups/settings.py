@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 class ConsumerSettings(NamedTuple):
     """About groups of the new protocol (KIP-848). Where a default is not Kafka's, see
-    `docs/decisions/0012-consumer-groups.md`."""
+    `docs/decisions/0014-consumer-groups.md`."""
 
     is_on: bool = True
     """`consumer` is one of `group.coordinator.rebalance.protocols`."""
