@@ -28,7 +28,7 @@ _PLAN = (
     Column("NEW", "new_offset", is_number=True, style="bold"),
 )
 
-_NUMBERS = re.compile(r"\d+(,\d+)*", re.ASCII)
+_NUMBERS = re.compile(r"\d{1,10}(,\d{1,10})*", re.ASCII)
 
 
 def reset(

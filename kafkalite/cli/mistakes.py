@@ -21,7 +21,7 @@ from cyclopts import (
     convert,
 )
 
-_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,1000}", re.ASCII)
 
 
 def convert_strictly(kind: type, tokens: Sequence[Token]) -> object:

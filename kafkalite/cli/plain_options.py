@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, get_args, get_type_hints
 
+from kafkalite.cli.whole_numbers import read_whole
+
 
 # `Any`: each argument has the type of its parameter.
 def read_plain(command: Callable[..., object], words: Sequence[str]) -> dict[str, Any] | None:
@@ -56,4 +58,4 @@ def _value(kind: object, text: str) -> str | int | None:
     kinds = get_args(kind) or (kind,)
     if text in kinds or str in kinds:  # One of a `Literal`, or any text.
         return text
-    return int(text) if int in kinds and text.isascii() and text.isdecimal() else None
+    return read_whole(text) if int in kinds else None

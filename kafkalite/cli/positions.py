@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.whole_numbers import read_whole
 
 if TYPE_CHECKING:
     from kafka import TopicPartition
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kafkalite.cli.log_ranges import LogRange
 
 _WAYS = "earliest, latest, an offset, or a time: 2026-11-29T18:30, 10m (ago), @MILLISECONDS"
-_AGO = re.compile(r"(?P<number>\d+)(?P<unit>[smhd])", re.ASCII)
+_AGO = re.compile(r"(?P<number>\d{1,19})(?P<unit>[smhd])", re.ASCII)
 _MAX_INT64 = (1 << 63) - 1
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -52,8 +53,9 @@ def parse_position(text: str, option: str) -> Position:
     local time."""
     if text in {edge.value for edge in Edge}:
         return Edge(text)
-    if text.isascii() and text.isdecimal():
-        return AtOffset(int(text))
+    offset = read_whole(text)
+    if offset is not None:
+        return AtOffset(offset)
     timestamp_ms = _parse_time(text)
     if timestamp_ms is None or not 0 <= timestamp_ms <= _MAX_INT64:
         raise WrongUseError(f"{option} {text}: expected {_WAYS}")
@@ -62,8 +64,8 @@ def parse_position(text: str, option: str) -> Position:
 
 def _parse_time(text: str) -> int | None:
     """None: it is none."""
-    if text.startswith("@") and text[1:].isascii() and text[1:].isdecimal():
-        return int(text[1:])
+    if text.startswith("@"):
+        return read_whole(text[1:])
     ago = _AGO.fullmatch(text)
     if ago is not None:
         from kafkalite.ports.clock import RealClock

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.whole_numbers import read_whole
 
 MOST_PARTITIONS = (1 << 31) - 1
 """What the protocol can say."""
@@ -88,4 +89,5 @@ def parse_topics(texts: Iterable[str], *, partitions: int = AS_THE_BROKER_SAYS) 
 
 
 def _is_number_of_partitions(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_PARTITIONS
+    number = read_whole(text)
+    return number is not None and 1 <= number <= MOST_PARTITIONS

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from kafkalite.config.described_keys import GROUP_KEYS, broker_keys
+from kafkalite.config.java_numbers import java_integer
 from kafkalite.config.keys import Value
 from kafkalite.errors import ErrorCode, KafkaError
 
@@ -121,12 +122,11 @@ def _is_duration(text: str) -> bool:
         return False
     seconds = 0
     for unit, size in _SECONDS_OF.items():
-        try:
-            amount = int(found[unit] or 0) * size
-        except ValueError:  # Of thousands of digits.
+        amount = java_integer(found[unit] or "0", bits=64)
+        if amount is None:
             return False
-        seconds += amount
-        if amount not in _LONG or seconds not in _LONG:
+        seconds += amount * size
+        if amount * size not in _LONG or seconds not in _LONG:
             return False
     fraction = int((found["fraction"] or "").ljust(9, "0"))
     if (found["seconds"] or "").startswith("-"):

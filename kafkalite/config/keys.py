@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple, NoReturn
 
+from kafkalite.config.java_numbers import java_integer
 from kafkalite.errors import ErrorCode, KafkaError
 
 Value = bool | int | float | str | tuple[str, ...]
@@ -43,7 +44,7 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
-_BITS = {ConfigType.SHORT: 15, ConfigType.INT: 31, ConfigType.LONG: 63}
+_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 
 class Synonym(NamedTuple):
@@ -132,14 +133,10 @@ class ConfigKey(NamedTuple):
                 self.refuse(text, "Expected value to be either true or false")
 
     def _parse_integer(self, text: str, trimmed: str) -> int:
-        digits = trimmed[1:] if trimmed[:1] in ("+", "-") else trimmed
-        # Past 19 digits no long is left, and from 4,300 on Python would refuse to convert.
-        if digits.isdecimal() and len(digits.lstrip("0")) < 20:
-            value = int(digits.lstrip("0") or "0") * (-1 if trimmed[0] == "-" else 1)
-            limit = 1 << _BITS[self.type]
-            if -limit <= value < limit:
-                return value
-        self.refuse(text, f"Not a number of type {self.type.name}")
+        value = java_integer(trimmed, _BITS[self.type])
+        if value is None:
+            self.refuse(text, f"Not a number of type {self.type.name}")
+        return value
 
     def _parse_double(self, text: str, trimmed: str) -> float:
         if re.fullmatch(_JAVA_DOUBLE, trimmed, re.ASCII) is None:

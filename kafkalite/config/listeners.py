@@ -42,7 +42,7 @@ _OVERRIDES = "max.connections.per.ip.overrides"
 _FORM = "expected NAME://HOST:PORT, such as PLAINTEXT://localhost:9092"
 
 _ENTRY = re.compile(
-    r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)", re.ASCII
+    r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]{1,1000})", re.ASCII
 )
 _PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104  # To refuse them.

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
+from kafkalite.config.java_numbers import java_integer
 from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.listeners import parse_ip_limits
 from kafkalite.config.relations import check_relations
@@ -65,7 +66,7 @@ def alter_broker(
 
     name, keys = wanted.resource.name, broker_keys()
     if name and node_id(name) != asked:
-        _refuse(f"Unexpected broker id, expected {asked}, but received {node_id(name)}")
+        _refuse(f"Unexpected broker id, expected {asked}, but received {name}")
     before = image.configs.get(wanted.resource, {})
     after = {} if replaces_all else dict(before)
     for edit in wanted.edits:
@@ -157,9 +158,10 @@ def _edited(edit: ConfigEdit, before: str | None, key: ConfigKey | None) -> str 
 
 def node_id(name: str) -> int:
     """The number of a broker that is named so; `KafkaError` when it is none."""
-    if not (name.removeprefix("-").isdecimal() and name.isascii()):
+    id = java_integer(name)
+    if id is None:
         _refuse(f"Node id must be an integer, but it is: {name}")
-    return int(name)
+    return id
 
 
 def _refuse_any(why: str, keys: Iterable[str]) -> None:

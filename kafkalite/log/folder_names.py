@@ -14,8 +14,6 @@ from kafkalite.types import TopicPartition, Uuid
 
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
-FUTURE_SUFFIX = "-future"
-"""A copy that moves here from another log folder (AlterReplicaLogDirs); nothing makes one yet."""
 METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 """Has a folder like any other, but no line in the checkpoints."""
 

@@ -19,6 +19,7 @@ from kafkalite.config.dynamic import (
     describe_group,
     describe_topic,
 )
+from kafkalite.config.java_numbers import java_integer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.metadata.topic_names import validate_topic_name
@@ -73,12 +74,11 @@ def _check_named(name: str, why: str) -> None:
 
 
 def _check_broker(asked: BrokerId, name: str, alternative: str) -> None:
-    try:
-        id = int(name)
-    except ValueError:
+    id = java_integer(name)
+    if id is None:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-        ) from None
+        )
     if id != asked:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,

@@ -47,3 +47,28 @@ WRONG = {
 def test_it_is_told_in_one_line(capsys: pytest.CaptureFixture[str], words: str) -> None:
     assert main(shlex.split(words)) == 2
     assert capsys.readouterr() == ("", f"kafkalite: {WRONG[words]}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "topics create a:{}",
+        "topics create a --partitions {}",
+        "produce a --partition {}",
+        "consume a -n {}",
+        "consume a --from {}",
+        "consume a --from @{}",
+        "consume a --from {}m",
+        "groups reset g --to 1 --topic a:0,{}",
+        "run --topic a:{} true",
+        "serve --port {}",
+        "serve --set listeners=PLAINTEXT://localhost:{}",
+    ],
+)
+def test_a_number_too_long_for_python_is_a_mistake_like_others(
+    capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    digits = "1" * 5_000
+    assert main(words.format(digits).split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert digits in line

@@ -160,7 +160,9 @@ def test_of_several_faults_kafkas_first_is_told(keys: tuple[str, ...], words: st
     [
         ("2", None, 42, "Unexpected broker id, expected 1, but received 2"),
         ("one", None, 42, "Node id must be an integer, but it is: one"),
-        ("\u0661", None, 42, "Node id must be an integer, but it is: \u0661"),
+        ("-0", None, 42, "Unexpected broker id, expected 1, but received -0"),
+        ("2147483648", None, 42, "Node id must be an integer, but it is: 2147483648"),
+        ("1" * 5_000, None, 42, f"Node id must be an integer, but it is: {'1' * 5_000}"),
         ("1", ConfigEdit("a", 9, "b"), 42, "Unknown operations type 9"),
         ("1", ConfigEdit("a", APPEND, "b"), 40, "Unknown config name: a"),
         (
@@ -228,4 +230,5 @@ def test_a_value_that_is_none_in_the_metadata_is_in_nobodys_way() -> None:
 
 
 def test_a_node_may_have_any_number() -> None:
-    assert [node_id("0"), node_id("-1"), node_id("17")] == [0, -1, 17]
+    names = ("0", "-1", "17", "+1", "\u0661", "0" * 5_000 + "1")
+    assert [node_id(name) for name in names] == [0, -1, 17, 1, 1, 1]

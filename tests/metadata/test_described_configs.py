@@ -81,6 +81,7 @@ def test_a_broker_has_no_loggers() -> None:
             ErrorCode.INVALID_REQUEST,
             "Unexpected broker id, expected 1 or empty string, but received 2",
         ),
+        (BROKER, " 1", ErrorCode.INVALID_REQUEST, "Broker id must be an integer, but it is:  1"),
         (LOGGER, "", ErrorCode.INVALID_REQUEST, "Broker id must not be empty"),
         (
             LOGGER,
