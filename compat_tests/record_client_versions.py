@@ -70,18 +70,19 @@ def _of_node(package: str, name: str) -> Recorded:
     )
 
 
-def _of_java(module: str, test: str) -> Recorded:
+def _of_java(module: str, *classes: str) -> Recorded:
+    tests = tuple(f"java/test_java_clients.py::{name}" for name in classes)
     pattern = r"<artifactId>kafka-clients</artifactId><version>([\d.]+)</version>"
-    return Recorded((f"java/{test}",), partial(locked, f"java/{module}/pom.xml", pattern))
+    return Recorded(tests, partial(locked, f"java/{module}/pom.xml", pattern))
 
 
 CLIENTS = {
     "confluent-kafka": _of_python("confluent", "confluent-kafka"),
     "kafka-python": _of_python("kafka_python", "kafka-python"),
     "aiokafka": _of_python("aiokafka", "aiokafka"),
-    "Java 4.4": _of_java("clients-4.4", "test_java_clients.py::TestClients44"),
-    "Java 3.9": _of_java("clients-3.9", "test_java_clients.py::TestClients39"),
-    "Java 2.8": _of_java("clients-2.8", "test_java_clients.py::TestClients28"),
+    "Java 4.4": _of_java("clients-4.4", "TestClients44", "TestClients44OfTheNewProtocol"),
+    "Java 3.9": _of_java("clients-3.9", "TestClients39"),
+    "Java 2.8": _of_java("clients-2.8", "TestClients28"),
     "franz-go": _of_go("twmb/franz-go", "TestFranzGo"),
     "sarama": _of_go("IBM/sarama", "TestSarama", "TestNewestSarama"),
     "kafka-go": _of_go("segmentio/kafka-go", "TestKafkaGo"),

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import UnsupportedOperation
 from typing import BinaryIO
 
 _RECORDS_A_LOOK = 1_000
@@ -50,5 +51,8 @@ def bytes_done(total: int) -> Iterator[Callable[[int], None]]:
 
 def _size_bytes(file: BinaryIO) -> int | None:
     """None: a pipe, a terminal or the like."""
-    status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(file.fileno())
+    except UnsupportedOperation:  # It has no descriptor.
+        return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -7,12 +7,15 @@ import pytest
 from kafkalite.coordinator.groups.classic.events import (
     DeletedGroup,
     DeleteGroups,
+    DeleteOffsets,
     DescribeGroups,
     GroupsDeleted,
     GroupsDescribed,
     GroupsListed,
     ListedGroup,
     ListGroups,
+    OffsetsDeleted,
+    TopicPartitions,
 )
 from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
 from kafkalite.errors import ErrorCode, KafkaError
@@ -169,3 +172,23 @@ def test_offsets_of_an_empty_group_expire_with_it(days: int) -> None:
     stage.advance(days * 24 * 3_600_000)
     assert (GROUP in stage.core.recorded.consumer_groups) == (days == 6)
     assert (stage.fetched() == {"t-0": 5}) == (days == 6)
+
+
+def test_offsets_of_topics_that_are_read_are_not_deleted() -> None:
+    stage = ConsumerStage(t=1, u=1)
+    stage.join_as("a")
+    asked = tuple(TopicPartitions(topic, (0,)) for topic in ("t", "u"))
+    reply = stage.ask(DeleteOffsets(stage.token(), GROUP, asked))
+    assert isinstance(reply, OffsetsDeleted)
+    codes = [each.code for each in reply.offsets]
+    assert codes == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, ErrorCode.NONE]
+
+
+def test_a_group_that_waits_for_its_assignment() -> None:
+    stage = ConsumerStage(GroupSettings(consumer=ConsumerSettings(assignment_interval_ms=1000)))
+    stage.join_as("a")
+    stage.join_as("b")
+    assert stage.describe_consumers().state == "Assigning"
+    stage.advance(1000)
+    stage.settle("a", "b")
+    assert stage.describe_consumers().state == "Stable"

@@ -3,6 +3,9 @@
 
 Versions: 0 to 1.
 - 1 members draw their ids themselves (KIP-1082), and may subscribe by a regular expression.
+
+Missing: groups with members of both protocols, and so the passage from one to the other while the
+group is in use (`group.consumer.migration.policy`).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ API = Api(
     ConsumerGroupHeartbeatResponse,
     min_version=0,
     max_version=1,
+    missing="groups with members of both protocols",
 )
 
 _FIRST_VERSION_WITH_OWN_IDS = 1
