@@ -17,7 +17,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from compat_tests import admin_requests, config_requests
+from compat_tests import admin_requests, config_requests, group_config_requests
 from kafkalite.protocol.headers import request_frame
 from tests.server.admin_answers import Fields, comparable, decode_answer
 
@@ -34,7 +34,9 @@ def main() -> None:
         socket.create_connection((host, int(port)), 5) as connection,
         connection.makefile("rb") as answers,
     ):
-        for request, version in chain(admin_requests.requests(), config_requests.requests()):
+        for request, version in chain(
+            admin_requests.requests(), config_requests.requests(), group_config_requests.requests()
+        ):
             api = type(request).__name__.removesuffix("Request")
             if api.startswith(("Describe", "Produce")):
                 time.sleep(SETTLED_S)  # noqa: TID251  # Nothing tells when.

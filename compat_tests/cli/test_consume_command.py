@@ -139,7 +139,7 @@ def test_mistakes_are_told(kafkalite: CommandLine, ten: str) -> None:
     assert "there is no such topic" in kafkalite.refusal("consume", f"{ten}-none", "--group", "g")
     assert "has no partition 2" in kafkalite.refusal("consume", ten, "--partition", "2")
     for options, says in (
-        (("--count", "0"), "expected 1 or more"),
+        (("--count", "0"), "--count: 0 is not from 1"),
         (("--raw", "--json"), "cannot go together"),
         (("--group", "g", "--partition", "1"), "cannot go together"),
         (("--group", "g", "--from", "3"), "`kafkalite groups reset`"),

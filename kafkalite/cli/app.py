@@ -13,6 +13,7 @@ from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.groups import groups
+from kafkalite.cli.mistakes import convert_strictly, what_is_wrong
 from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
@@ -29,7 +30,7 @@ def new_app() -> App:
         help="A server that speaks Kafka's protocol, and tools that look into any Kafka.",
         version=__version__,
         group_parameters=OPTIONS,
-        default_parameter=Parameter(negative=(), show_default=_shown),
+        default_parameter=Parameter(negative=(), show_default=_shown, converter=convert_strictly),
     )
     app.command(serve, group=BROKER, sort_key=1)
     app.command(run_command, group=BROKER, sort_key=2)
@@ -53,7 +54,7 @@ def run(arguments: list[str]) -> int:
             arguments, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        raise WrongUseError(" ".join(str(error).split())) from error
+        raise WrongUseError(what_is_wrong(error)) from error
     return code or 0
 
 

@@ -3,10 +3,10 @@ line."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from kafkalite.cli.patience import when_ready
 from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 ConfigKind = Literal["topic", "broker", "group"]
 """What has settings. A broker is named by its id."""
-
-_REFUSED = re.compile(r"\[Error (?P<code>-?\d+)\] \w+(: (?P<message>.*))?", re.DOTALL)
-"""How kafka-python writes down an error of one resource."""
 
 
 def configs_of(
@@ -48,12 +45,12 @@ def change_configs(
         key: (AlterConfigOp.SET, value) for key, value in to_set.items()
     }
     changes |= dict.fromkeys(to_delete, (AlterConfigOp.DELETE, None))
-    answer = admin.alter_configs(
-        [ConfigResource(kind, name, changes)], raise_on_unknown=False, incremental=True
-    )
-    result = answer[kind][name]
-    if result == "OK":
-        return None
-    refused = _REFUSED.fullmatch(result)
-    assert refused is not None, result
-    return Refusal(int(refused["code"]), refused["message"])
+
+    def change() -> Refusal | None:
+        answer = admin.alter_configs(
+            [ConfigResource(kind, name, changes)], raise_on_unknown=False, incremental=True
+        )
+        result = answer[kind][name]
+        return None if result == "OK" else Refusal.written(result)
+
+    return when_ready(admin, change, lambda refusal: refusal.code if refusal else 0)

@@ -13,13 +13,17 @@ from cyclopts import Parameter
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
+from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import GroupName, TopicName
 from kafkalite.cli.output import Output
 from kafkalite.cli.positions import AtOffset, Edge, Position, parse_position, resolve
 from kafkalite.cli.record_filter import TextFilter
 from kafkalite.cli.record_reader import GroupReader, PartitionReader, RecordReader
 from kafkalite.cli.record_view import Lines, Show, show_json, show_value
+from kafkalite.cli.topic_wish import LAST_PARTITION
 from kafkalite.cli.watched_reader import WatchedReader
+
+_MOST_RECORDS = (1 << 63) - 1
 
 
 def consume(
@@ -27,10 +31,10 @@ def consume(
     /,
     *,
     from_: Annotated[str, Parameter(metavar="WHERE")] = Edge.EARLIEST.value,
-    partition: tuple[int, ...] = (),
+    partition: Annotated[tuple[int, ...], Parameter(validator=from_to(0, LAST_PARTITION))] = (),
     group: GroupName | None = None,
     follow: Annotated[bool, Parameter(alias="-f")] = False,
-    count: Annotated[int | None, Parameter(alias="-n")] = None,
+    count: Annotated[int | None, Parameter(alias="-n", validator=from_to(1, _MOST_RECORDS))] = None,
     key: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     value: Annotated[str | None, Parameter(metavar="TEXT|/REGEX/")] = None,
     raw: bool = False,
@@ -52,8 +56,6 @@ def consume(
         value: only records whose value has this in it
         raw: print values only, as they are
     """
-    if count is not None and count < 1:
-        raise WrongUseError(f"--count {count}: expected 1 or more")
     if raw and output.json:
         raise WrongUseError("--raw and --json cannot go together; use one of them")
     if group is not None and partition:

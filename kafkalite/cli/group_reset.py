@@ -13,6 +13,7 @@ from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
 from kafkalite.cli.names import GroupName
 from kafkalite.cli.output import Column, Output, Row
+from kafkalite.cli.patience import when_ready
 from kafkalite.cli.positions import parse_position, resolve
 from kafkalite.cli.refusals import Refusal
 
@@ -56,7 +57,7 @@ def reset(
     position = None if to is None else parse_position(to, "--to")
     choices = [_parse_choice(text) for text in topic]
     with connection.admin() as admin:
-        answer = admin.list_group_offsets(group)[group]
+        answer = when_ready(admin, lambda: admin.list_group_offsets(group)[group])
         committed = {partition: known.offset for partition, known in answer.items()}
         ranges = _ranges(admin, choices, committed)
         if not ranges:
@@ -137,7 +138,10 @@ def _commit(
     """What was refused."""
     from kafka.structs import OffsetAndMetadata
 
-    answer = admin.alter_group_offsets(
-        group, {each: OffsetAndMetadata(offset, "", -1) for each, offset in goals.items()}
-    )
-    return {each: Refusal(error.errno) for each, error in answer.items() if error.errno}
+    offsets = {each: OffsetAndMetadata(offset, "", -1) for each, offset in goals.items()}
+
+    def commit() -> dict[TopicPartition, Refusal]:
+        answer = admin.alter_group_offsets(group, offsets)
+        return {each: Refusal(error.errno) for each, error in answer.items() if error.errno}
+
+    return when_ready(admin, commit, lambda refused: next((r.code for r in refused.values()), 0))

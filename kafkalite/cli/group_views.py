@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.log_ranges import log_ranges
+from kafkalite.cli.patience import each_when_ready, when_ready
+from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
     from kafka import TopicPartition
@@ -69,7 +71,7 @@ class GroupView:
 
 def look_at_groups(admin: KafkaAdminClient, names: Sequence[str] | None = None) -> list[GroupView]:
     """All groups, or these; `CommandError` when there is no such."""
-    listed = {group["group_id"]: group for group in admin.list_groups()}
+    listed = {group["group_id"]: group for group in when_ready(admin, admin.list_groups)}
     wanted = sorted(listed) if names is None else list(dict.fromkeys(names))
     missing = [name for name in wanted if name not in listed]
     if missing:
@@ -81,8 +83,8 @@ def look_at_groups(admin: KafkaAdminClient, names: Sequence[str] | None = None) 
         )
     if not wanted:
         return []
-    described = admin.describe_groups(wanted)
-    committed = admin.list_group_offsets(dict.fromkeys(wanted))
+    described = each_when_ready(admin, wanted, admin.describe_groups, _code)
+    committed = when_ready(admin, lambda: admin.list_group_offsets(dict.fromkeys(wanted)))
     members = {name: _members(described[name]) for name in wanted}
     ends = _ends(admin, committed, members)
     return [
@@ -96,6 +98,11 @@ def look_at_groups(admin: KafkaAdminClient, names: Sequence[str] | None = None) 
         )
         for name in wanted
     ]
+
+
+def _code(described: Answer) -> int:
+    error = described["error"]
+    return 0 if error is None else Refusal.written(error).code
 
 
 def _members(described: Answer) -> tuple[Member, ...] | None:

@@ -19,6 +19,7 @@ from kafkalite.cli.output import (
     print_table,
 )
 from kafkalite.cli.panels import CLUSTER, OPTIONS
+from kafkalite.cli.patience import each_when_ready
 from kafkalite.cli.refusals import Refusal
 
 groups = App(
@@ -155,14 +156,18 @@ def delete(
         names: which; they must have no members
     """
     with connection.admin() as admin:
-        answer = admin.delete_groups(list(dict.fromkeys(names)))
-    output.results([_deleted(name, answer[name]) for name in dict.fromkeys(names)])
+        answer = each_when_ready(admin, names, admin.delete_groups, _code)
+    output.results([_deleted(name, _code(said)) for name, said in answer.items()])
 
 
-def _deleted(name: str, said: str) -> Result:
+def _code(said: str) -> int:
     """`said` is `OK`, or the name of one of kafka-python's errors."""
     from kafka import errors
 
-    refusal = None if said == "OK" else Refusal(getattr(errors, said, errors.UnknownError).errno)
+    return 0 if said == "OK" else int(getattr(errors, said, errors.UnknownError).errno)
+
+
+def _deleted(name: str, code: int) -> Result:
+    refusal = Refusal(code) if code else None
     row = {"group": name, "deleted": refusal is None}
     return Result(name, row, f"deleted {name}", refusal)

@@ -14,12 +14,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kafkalite.config.listeners import INTER_BROKER_NAME, PLAINTEXT, PROTOCOL_MAP, parse_protocols
+from kafkalite.config.listeners import (
+    ADVERTISED,
+    CONTROLLERS,
+    INTER_BROKER_NAME,
+    LISTENERS,
+    PLAINTEXT,
+    PROTOCOL_MAP,
+    parse_protocols,
+)
 from kafkalite.errors import KafkaError
 
-LISTENERS = "listeners"
-ADVERTISED = "advertised.listeners"
-CONTROLLERS = "controller.listener.names"
 ABOUT_LISTENERS = (LISTENERS, ADVERTISED, CONTROLLERS, INTER_BROKER_NAME, PROTOCOL_MAP)
 """The settings that say where to listen, and what to tell clients."""
 

@@ -49,7 +49,7 @@ def _connection(context: CompletionContext) -> Connection:
 def _is_named(kind: object, value: str | list[str] | None) -> None:
     names = value if isinstance(value, list) else [value]
     if "" in names:
-        raise ValueError("A name cannot be empty.")
+        raise ValueError("the empty text is no name")
 
 
 TopicName = Annotated[str, Parameter(completer=_topics, validator=_is_named)]

@@ -20,11 +20,13 @@ from kafkalite.cli.input_lines import (
     parse_text,
     read_records,
 )
+from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName
 from kafkalite.cli.output import Output, counted, print_json
 from kafkalite.cli.partitioning import Partitioning
 from kafkalite.cli.progress import progress_of
 from kafkalite.cli.record_json import NewRecord, parse_record
+from kafkalite.cli.topic_wish import LAST_PARTITION
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
@@ -49,7 +51,7 @@ def produce(
     separator: str | None = None,
     key: str | None = None,
     header: Annotated[tuple[str, ...], Parameter(metavar="NAME=VALUE")] = (),
-    partition: int | None = None,
+    partition: Annotated[int | None, Parameter(validator=from_to(0, LAST_PARTITION))] = None,
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none",
     acks: Literal["all", "1", "0"] = "all",
     connection: Connection = Connection(),

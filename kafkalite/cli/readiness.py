@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -15,21 +16,37 @@ class Ready:
     """A broker that serves."""
 
     bootstrap: str
-    """Where to dial from this machine, `HOST:PORT`."""
+    """Where to dial from this machine, `HOST:PORT`: of the first listener whose clients can go on
+    from here."""
     data: str | None
     """The log folder; None: memory."""
+    listeners: Mapping[str, str]
+    """All addresses to dial, `bootstrap` among them, by the listener's name."""
 
     def line(self) -> str:
         """For people."""
         where = "memory" if self.data is None else self.data
-        return f"kafkalite ready on {self.bootstrap}, data in {where}, started in {age_ms()} ms"
+        others = [
+            f"{address} ({name})"
+            for name, address in self.listeners.items()
+            if address != self.bootstrap
+        ]
+        also = f"; also on {', '.join(others)}" if others else ""
+        return (
+            f"kafkalite ready on {self.bootstrap}, data in {where}, started in {age_ms()} ms{also}"
+        )
 
     def json(self) -> str:
         """For machines: an object, without a newline."""
         import json
 
         return json.dumps(
-            {"bootstrap": self.bootstrap, "data": self.data, "started_in_ms": age_ms()}
+            {
+                "bootstrap": self.bootstrap,
+                "data": self.data,
+                "started_in_ms": age_ms(),
+                "listeners": self.listeners,
+            }
         )
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kafkalite.errors import ErrorCode
 
+_COORDINATOR = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 _WORDS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
     ErrorCode.GROUP_ID_NOT_FOUND: "there is no such group",
@@ -16,6 +22,8 @@ _WORDS = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "not allowed",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "not allowed",
     ErrorCode.UNSUPPORTED_VERSION: "this broker cannot do that",
+    **dict.fromkeys(_COORDINATOR, "the coordinator of the group is not ready"),
+    ErrorCode.NOT_CONTROLLER: "the cluster has no controller",
 }
 """For those of which brokers say no more than the code."""
 _REMEDIES = {
@@ -25,7 +33,11 @@ _REMEDIES = {
     ErrorCode.NON_EMPTY_GROUP: "stop its consumers first",
     ErrorCode.UNKNOWN_MEMBER_ID: "stop its consumers first",
     ErrorCode.MESSAGE_TOO_LARGE: "raise the topic's max.message.bytes",
+    **dict.fromkeys((*_COORDINATOR, ErrorCode.NOT_CONTROLLER), "try again in a while"),
 }
+
+_WRITTEN = re.compile(r"\[Error (?P<code>-?\d+)\] \w+(: (?P<message>.*))?", re.DOTALL)
+"""How kafka-python writes down an error of one thing among several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,13 @@ class Refusal:
     code: int
     message: str | None = None
     """None or empty: it said nothing."""
+
+    @classmethod
+    def written(cls, text: str) -> Refusal:
+        """One that kafka-python has put into words."""
+        read = _WRITTEN.fullmatch(text)
+        assert read is not None, text
+        return cls(int(read["code"]), read["message"])
 
     @property
     def name(self) -> str:
@@ -50,7 +69,8 @@ class Refusal:
         said = " ".join((self.message or "").split()).removesuffix(".")
         words, remedy = said, None
         if self._known is not None:
-            words = said or _WORDS.get(self._known, "")
+            own = _WORDS.get(self._known, "")
+            words = own if self._known in _COORDINATOR else said or own
             remedy = _REMEDIES.get(self._known)
         told = f"{words} ({self.name})" if words else self.name
         return f"{told}; {remedy}" if remedy else told

@@ -16,7 +16,8 @@ from cyclopts import Parameter
 
 from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.errors import CommandError, WrongUseError
-from kafkalite.cli.topic_wish import parse_topics
+from kafkalite.cli.mistakes import from_to
+from kafkalite.cli.topic_wish import MOST_PARTITIONS, parse_topics
 
 _VARIABLES = ("KAFKA_BOOTSTRAP_SERVERS", "SPRING_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BROKERS")
 """Quarkus, Micronaut and kafkalite's own commands read the first, Spring Boot the second, many
@@ -24,6 +25,7 @@ programs in Go and Node the third."""
 _FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH")
 _FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH")
 """A terminal sends these to the command as well."""
+_MAX_PORT = 65535
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _SIGNALLED = 128
@@ -32,9 +34,9 @@ _SIGNALLED = 128
 def run(
     *command: Annotated[str, Parameter(metavar="CMD...")],
     topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
-    partitions: int | None = None,
+    partitions: Annotated[int | None, Parameter(validator=from_to(1, MOST_PARTITIONS))] = None,
     set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
-    port: int = 0,
+    port: Annotated[int, Parameter(validator=from_to(0, _MAX_PORT))] = 0,
     env: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
 ) -> int:
     """Start a broker in memory, run a command against it, stop the broker.

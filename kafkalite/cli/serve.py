@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.logs import LogFormat, log_note, start_logging
 from kafkalite.cli.settings import gather
-from kafkalite.cli.topic_wish import parse_topics
+from kafkalite.cli.topic_wish import MOST_PARTITIONS, first_topics
 from kafkalite.ports.process import raise_descriptor_limit
 
 if TYPE_CHECKING:
@@ -55,16 +55,18 @@ def serve(
     start_logging(log_format)
     raise_descriptor_limit()
     if port is not None and not 0 <= port <= _MAX_PORT:
-        raise WrongUseError(f"--port {port}: not a number from 0 to {_MAX_PORT}")
-    topics = parse_topics(topic)
+        raise WrongUseError(f"--port: {port} is not from 0 to {_MAX_PORT}")
+    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
+        raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
+    topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
-    for note in settings.notes:
+    for note in (*settings.notes, *topic_notes):
         log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     if partitions is not None:
         values["num.partitions"] = str(partitions)
     folder = _folder(values, data, ephemeral=ephemeral)
-    serve_until_stopped(Plan(_checked(values), folder, topics, json, ready_file))
+    serve_until_stopped(Plan(_checked(values, settings.origins), folder, topics, json, ready_file))
 
 
 def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str | None:
@@ -80,9 +82,9 @@ def _folder(values: dict[str, str], data: str | None, *, ephemeral: bool) -> str
     return folder
 
 
-def _checked(values: dict[str, str]) -> BrokerConfig:
-    """`WrongUseError` for what no broker can have."""
-    from kafkalite.config.listeners import parse_ip_limits, parse_listeners
+def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
+    """`WrongUseError` for what no broker can have; `origins` as in `Settings`."""
+    from kafkalite.config.listeners import ListenersError, parse_ip_limits, parse_listeners
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import KafkaError
 
@@ -90,6 +92,12 @@ def _checked(values: dict[str, str]) -> BrokerConfig:
         config = BrokerConfig.of(values)
         parse_listeners(config)
         parse_ip_limits(config)
+    except ListenersError as error:
+        places = [f"{key} ({origins[key]})" for key in error.keys if key in origins]
+        parts = (error.message.removesuffix("."), error.remedy, f"see {' and '.join(places)}")
+        raise WrongUseError(
+            "; ".join(part for part in parts if part not in ("", "see "))
+        ) from error
     except KafkaError as error:
         raise WrongUseError(error.message) from error
     return config

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafkalite.cli.client_listeners import ClientListener, client_listeners
 from kafkalite.cli.errors import CommandError
+from kafkalite.cli.listening import host_resolves
 from kafkalite.cli.readiness import Ready, ReadyFile
 from kafkalite.cli.start_failures import explained
+from kafkalite.cli.topic_wish import FirstTopics
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.vigil import STAY_AWAKE_US
 from kafkalite.server.broker import Broker
-from kafkalite.server.this_machine import (
-    fail_on_broken_invariants,
-    ports_of_this_machine,
-    where_to_dial,
-)
+from kafkalite.server.this_machine import fail_on_broken_invariants, ports_of_this_machine
 
 if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
     from kafkalite.log.files import Files
     from kafkalite.ports.network import Address, Network
+
+log = logging.getLogger(__name__)
 
 _STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if os.name == "posix" else [])]
 
@@ -34,8 +36,7 @@ class Plan(NamedTuple):
     config: BrokerConfig
     data: str | None
     """The log folder; None: memory."""
-    topics: dict[str, int]
-    """Partitions by name, -1 for as many as the settings say."""
+    topics: FirstTopics
     as_json: bool
     ready_file: str | None
 
@@ -62,10 +63,14 @@ async def _serve(plan: Plan) -> None:
             )
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
-        address = where_to_dial(broker.addresses[0])
-        if plan.topics:
-            await _create_topics(ports.network, address, plan.topics)
-        ready = Ready(str(address), plan.data)
+        listeners = client_listeners(plan.config, broker.addresses, host_resolves)
+        if not listeners[0].is_usable:
+            _warn_of_where_clients_are_sent(listeners[0])
+        address = listeners[0].address
+        for policy, topics in plan.topics.items():
+            await _create_topics(ports.network, address, topics, policy)
+        addresses = {each.name: str(each.address) for each in listeners}
+        ready = Ready(str(address), plan.data, addresses)
         if file is not None:
             stack.callback(file.remove)
             file.write(ready)
@@ -85,13 +90,25 @@ def _files(data: str | None) -> Files:
     return OsFiles(data)
 
 
-async def _create_topics(network: Network, address: Address, topics: dict[str, int]) -> None:
+def _warn_of_where_clients_are_sent(listener: ClientListener) -> None:
+    log.warning(
+        "clients on this machine will not get further: the listener %s sends them to %s; --port "
+        "listens for this machine, or let advertised.listeners name what it knows",
+        listener.name,
+        listener.told or "no address at all",
+    )
+
+
+async def _create_topics(
+    network: Network, address: Address, topics: dict[str, int], cleanup_policy: str | None
+) -> None:
     """Those that an earlier run left are there already."""
     from kafkalite.errors import ErrorCode
     from kafkalite.testing.first_topics import create_topics
 
     there = (ErrorCode.TOPIC_ALREADY_EXISTS,)
-    refusals = await create_topics(network, address, topics, {}, allowed=there)
+    configs = {} if cleanup_policy is None else {"cleanup.policy": cleanup_policy}
+    refusals = await create_topics(network, address, topics, configs, allowed=there)
     if refusals:
         raise CommandError(*refusals)
 

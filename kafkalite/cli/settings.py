@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
+_MOST_BYTES = 1 << 20
+"""Of a file. Kafka's own with all its comments has 7 KB."""
 _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
 """Without one of these the environment sets nothing."""
 
@@ -28,6 +30,8 @@ class Settings(NamedTuple):
     `log.dir`); `listeners` likewise."""
     notes: tuple[str, ...]
     """Lines for stderr, each beginning with `info: ` or `warning: `."""
+    origins: dict[str, str]
+    """By key, where it was set: a variable, a file and its line, `--set`, `--port`."""
 
 
 def gather(
@@ -64,21 +68,27 @@ def gather(
         from kafkalite.cli.listening import adapt_listeners, host_resolves
 
         notes += adapt_listeners(values, resolves or host_resolves)
-    return Settings(values, tuple(notes))
+    origins = {name: each.origin for name, each in given.items()}
+    return Settings(values, tuple(notes), origins)
 
 
 def _read_file(path: str) -> dict[str, Given]:
     from kafkalite.config.environment import Given
-    from kafkalite.config.properties import PropertiesError, parse_properties
+    from kafkalite.config.properties import PropertiesError, is_text, parse_properties
 
     try:
         with open(path, "rb") as file:
-            properties = parse_properties(file.read())
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise WrongUseError(f"--config {path}: it is longer than {_MOST_BYTES} bytes")
+        if not is_text(data):
+            raise WrongUseError(f"--config {path}: this is no properties file, but a binary one")
+        properties = parse_properties(data)
     except OSError as error:
         raise WrongUseError(f"--config {path}: {error.strerror or error}") from error
     except PropertiesError as error:
         raise WrongUseError(f"--config {path}: {error}") from error
-    return {name: Given(value, path) for name, value in properties.items()}
+    return {name: Given(each.value, f"{path}:{each.line}") for name, each in properties.items()}
 
 
 def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
-from cyclopts.validators import Number
 
 from kafkalite.cli.assignments import parse_assignments
 from kafkalite.cli.config_changes import change_configs, configs_of
 from kafkalite.cli.connection import Connection
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.log_ranges import Topic, find_topics, log_ranges
+from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName, TopicNames
 from kafkalite.cli.output import (
     Column,
@@ -24,11 +25,15 @@ from kafkalite.cli.output import (
     print_table,
 )
 from kafkalite.cli.panels import CLUSTER, OPTIONS
+from kafkalite.cli.patience import each_when_ready, when_ready
 from kafkalite.cli.printable import printable
 from kafkalite.cli.refusals import Refusal
 from kafkalite.cli.topic_views import described, listed
 from kafkalite.cli.topic_wish import AS_THE_BROKER_SAYS, MOST_PARTITIONS, parse_topics
 from kafkalite.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from kafka.admin import KafkaAdminClient
 
 topics = App(
     name="topics",
@@ -40,7 +45,7 @@ topics = App(
 
 _MOST_REPLICAS = (1 << 15) - 1
 """What the protocol can say."""
-_Partitions = Annotated[int, Parameter(validator=Number(gte=1, lte=MOST_PARTITIONS))]
+_Partitions = Annotated[int, Parameter(validator=from_to(1, MOST_PARTITIONS))]
 _LISTED = (
     Column("TOPIC", "topic", style="bold"),
     Column("PARTITIONS", "partitions", is_number=True),
@@ -122,7 +127,7 @@ def create(
     *,
     partitions: _Partitions | None = None,
     replication_factor: Annotated[
-        int | None, Parameter(validator=Number(gte=1, lte=_MOST_REPLICAS))
+        int | None, Parameter(validator=from_to(1, _MOST_REPLICAS))
     ] = None,
     set: tuple[str, ...] = (),
     if_not_exists: bool = False,
@@ -140,28 +145,35 @@ def create(
     """
     wanted = parse_topics(names, partitions=partitions or AS_THE_BROKER_SAYS)
     configs = parse_assignments(set)
+    asked = {
+        name: {
+            "num_partitions": number,
+            "replication_factor": replication_factor or AS_THE_BROKER_SAYS,
+            "configs": configs,
+        }
+        for name, number in wanted.items()
+    }
     with connection.admin() as admin:
-        answer = admin.create_topics(
-            {
-                name: {
-                    "num_partitions": number,
-                    "replication_factor": replication_factor or AS_THE_BROKER_SAYS,
-                    "configs": configs,
-                }
-                for name, number in wanted.items()
-            },
-            raise_errors=False,
-        )
-        found = _in_order(wanted, answer)
-        results = [_created(topic, if_not_exists=if_not_exists) for topic in found]
+        found = each_when_ready(admin, wanted, partial(_create, admin, asked), _code)
+        results = [_created(topic, if_not_exists=if_not_exists) for topic in found.values()]
         admin.wait_for_topics([each.name for each in results if each.row["created"]])
     output.results(results)
 
 
-def _in_order(names: Iterable[str], answer: Mapping[str, Any]) -> list[Topic]:
-    """What the broker said of each, which it says in any order."""
-    said = {topic["name"]: topic for topic in answer["topics"]}
-    return [said[name] for name in names]
+def _create(
+    admin: KafkaAdminClient, asked: Mapping[str, object], names: Iterable[str]
+) -> dict[str, Topic]:
+    answer = admin.create_topics({name: asked[name] for name in names}, raise_errors=False)
+    return {topic["name"]: topic for topic in answer["topics"]}
+
+
+def _delete(admin: KafkaAdminClient, names: Iterable[str]) -> dict[str, Topic]:
+    answer = admin.delete_topics(dict.fromkeys(names), raise_errors=False)
+    return {topic["name"]: topic for topic in answer["topics"]}
+
+
+def _code(answer: Topic) -> int:
+    return int(answer["error_code"])
 
 
 def _created(answer: Mapping[str, Any], *, if_not_exists: bool) -> Result:
@@ -209,7 +221,11 @@ def alter(
         if to_set or delete:
             refusal = change_configs(admin, "topic", name, to_set=to_set, to_delete=delete)
         if partitions is not None and refusal is None:
-            answer = admin.create_partitions({name: partitions}, raise_errors=False).results[0]
+            answer = when_ready(
+                admin,
+                lambda: admin.create_partitions({name: partitions}, raise_errors=False).results[0],
+                lambda result: result.error_code,
+            )
             if answer.error_code:
                 refusal = Refusal(answer.error_code, answer.error_message)
     output.results([Result(name, row | {"altered": refusal is None}, line, refusal)])
@@ -231,9 +247,8 @@ def delete(
         if_exists: pass over those that are not there
     """
     with connection.admin() as admin:
-        answer = admin.delete_topics(dict.fromkeys(names), raise_errors=False)
-    found = _in_order(dict.fromkeys(names), answer)
-    output.results([_deleted(topic, if_exists=if_exists) for topic in found])
+        found = each_when_ready(admin, names, partial(_delete, admin), _code)
+    output.results([_deleted(topic, if_exists=if_exists) for topic in found.values()])
 
 
 def _deleted(answer: Mapping[str, Any], *, if_exists: bool) -> Result:

@@ -663,11 +663,25 @@ unstable.feature.versions.enable BOOLEAN = false
 
 
 def _group_key(
-    name: str, type: ConfigType, default: str, doc: str, *, of_broker: str | None = None
+    name: str,
+    type: ConfigType,
+    default: str,
+    doc: str,
+    *,
+    of_broker: str | None = None,
+    minimum: int | None = None,
+    one_of: tuple[str, ...] = (),
 ) -> ConfigKey:
     """`of_broker`: the broker key behind it, when it is not `group.` and the name."""
-    synonym = Synonym(of_broker or f"group.{name}")
-    return ConfigKey(name, type, default, f"{doc} {NOT_ACTED_ON}", synonyms=(synonym,))
+    return ConfigKey(
+        name,
+        type,
+        default,
+        f"{doc} {NOT_ACTED_ON}",
+        minimum=minimum,
+        one_of=one_of,
+        synonyms=(Synonym(of_broker or f"group.{name}"),),
+    )
 
 
 _GROUP_KEYS = (
@@ -676,18 +690,21 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "1000",
         "The least time between two assignments of the consumer group.",
+        minimum=0,
     ),
     _group_key(
         "consumer.heartbeat.interval.ms",
         ConfigType.INT,
         "5000",
         "How often members of the consumer group are to send heartbeats.",
+        minimum=1,
     ),
     _group_key(
         "consumer.session.timeout.ms",
         ConfigType.INT,
         "45000",
         "A member of a consumer group that is silent for so long is out.",
+        minimum=1,
     ),
     _group_key(
         "errors.deadletterqueue.copy.record.enable",
@@ -708,6 +725,7 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "1000",
         "The least time between two assignments of the share group.",
+        minimum=0,
     ),
     _group_key(
         "share.auto.offset.reset",
@@ -721,12 +739,14 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "5",
         "How often a record is given out before the share group gives it up.",
+        minimum=2,
     ),
     _group_key(
         "share.heartbeat.interval.ms",
         ConfigType.INT,
         "5000",
         "How often members of the share group are to send heartbeats.",
+        minimum=1,
     ),
     _group_key(
         "share.isolation.level",
@@ -734,18 +754,21 @@ _GROUP_KEYS = (
         "read_uncommitted",
         "Whether a share group reads records of transactions that are not committed.",
         of_broker="share.isolation.level",
+        one_of=("read_committed", "read_uncommitted"),
     ),
     _group_key(
         "share.partition.max.record.locks",
         ConfigType.INT,
         "2000",
         "Records of one partition that the share group may have locked at a time.",
+        minimum=100,
     ),
     _group_key(
         "share.record.lock.duration.ms",
         ConfigType.INT,
         "30000",
         "How long a record given out stays locked for its consumer.",
+        minimum=1000,
     ),
     _group_key(
         "share.renew.acknowledge.enable",
@@ -759,12 +782,14 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "45000",
         "A member of a share group that is silent for so long is out.",
+        minimum=1,
     ),
     _group_key(
         "streams.assignment.interval.ms",
         ConfigType.INT,
         "1000",
         "The least time between two assignments of the streams group.",
+        minimum=0,
     ),
     _group_key(
         "streams.assignor.name",
@@ -778,18 +803,21 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "5000",
         "How often members of the streams group are to send heartbeats.",
+        minimum=1,
     ),
     _group_key(
         "streams.initial.rebalance.delay.ms",
         ConfigType.INT,
         "3000",
         "How long an empty streams group waits for more members.",
+        minimum=0,
     ),
     _group_key(
         "streams.num.standby.replicas",
         ConfigType.INT,
         "0",
         "Standby copies of each task of the streams group.",
+        minimum=0,
     ),
     _group_key(
         "streams.rack.aware.assignment.tags",
@@ -802,10 +830,11 @@ _GROUP_KEYS = (
         ConfigType.INT,
         "45000",
         "A member of a streams group that is silent for so long is out.",
+        minimum=1,
     ),
 )
 GROUP_KEYS = {key.name: key for key in _GROUP_KEYS}
-"""By name. Kafka refuses values by ranges that its brokers set; here none is taken."""
+"""By name. Some have a narrower range, which the broker sets: see `group_configs.py`."""
 
 CLIENT_METRICS_KEYS = {
     key.name: key

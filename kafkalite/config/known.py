@@ -62,6 +62,12 @@ security.providers socket.connection.setup.timeout.max.ms socket.connection.setu
 _OF_CLIENTS_TOO_BEGIN = ("metrics.", "sasl.", "ssl.")
 
 
+_LIKENESS = 0.7
+"""Of two names, from 0 to 1, where one may have been meant for the other."""
+_LONGEST_NAME = 200
+"""More of a name is not looked at: whatever that long a line is, it is no key."""
+
+
 class Kind(Enum):
     """Of a name."""
 
@@ -103,8 +109,9 @@ def key_of(name: str) -> ConfigKey | None:
     return broker_keys().get(name) or internal_keys().get(name)
 
 
-def nearest(name: str) -> str:
-    """The key that was probably meant: a topic's key has another name in a broker's file."""
+def nearest(name: str) -> str | None:
+    """The key that was probably meant: a topic's key has another name in a broker's file. None:
+    none is like it."""
     topic_key = TOPIC_KEYS.get(name)
     if topic_key is not None and topic_key.synonyms:
         return topic_key.synonyms[0].name
@@ -112,4 +119,5 @@ def nearest(name: str) -> str:
 
     from kafkalite.config.described_keys import broker_keys
 
-    return get_close_matches(name, broker_keys(), n=1, cutoff=0)[0]
+    found = get_close_matches(name[:_LONGEST_NAME], broker_keys(), n=1, cutoff=_LIKENESS)
+    return found[0] if found else None

@@ -32,8 +32,14 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 PLAINTEXT = "PLAINTEXT"
+LISTENERS = "listeners"
+ADVERTISED = "advertised.listeners"
+CONTROLLERS = "controller.listener.names"
 PROTOCOL_MAP = "listener.security.protocol.map"
 INTER_BROKER_NAME = "inter.broker.listener.name"
+_PER_IP = "max.connections.per.ip"
+_OVERRIDES = "max.connections.per.ip.overrides"
+_FORM = "expected NAME://HOST:PORT, such as PLAINTEXT://localhost:9092"
 
 _ENTRY = re.compile(
     r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]+)", re.ASCII
@@ -42,6 +48,18 @@ _PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104  # To refuse them.
 _MAX_PORT = 65535
 _MAX_INT = 2**31 - 1
+
+
+class ListenersError(KafkaError):
+    """Settings of listeners that cannot be: INVALID_CONFIG, with a message mostly in Kafka's
+    words."""
+
+    def __init__(self, message: str, keys: tuple[str, ...], remedy: str = "") -> None:
+        super().__init__(ErrorCode.INVALID_CONFIG, message)
+        self.keys = keys
+        """Of the settings that say so."""
+        self.remedy = remedy
+        """What the message does not say of what to do; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +90,26 @@ class ListenerConfig:
 
 
 def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
-    """The listeners in their order, without those of controllers. `KafkaError(INVALID_CONFIG)`,
-    mostly in Kafka's words, for what cannot be."""
+    """The listeners in their order, without those of controllers. `ListenersError` for
+    what cannot be."""
     controllers = {name.upper() for name in config.controller_listener_names or ()}
     protocols = parse_protocols(config.listener_security_protocol_map)
     if PROTOCOL_MAP not in config.settings:
         protocols.update(dict.fromkeys(config.controller_listener_names or (), PLAINTEXT))
-    all_bound = _parse_all("listeners", config.listeners, protocols, controllers)
+    all_bound = _parse_all(LISTENERS, config.listeners, protocols, controllers)
     _check_ports(all_bound, config.listeners)
     bound = [each for each in all_bound if each.name not in controllers]
     if config.advertised_listeners is None:
         told = [ListenerAddress(each.name, "", 0) for each in bound]
     else:
-        told = _parse_all(
-            "advertised.listeners", config.advertised_listeners, protocols, controllers
-        )
+        told = _parse_all(ADVERTISED, config.advertised_listeners, protocols, controllers)
         _check_advertised(told, all_bound)
     by_name = {each.name: each for each in told if each.name not in controllers}
     if not by_name:
         _refuse(
             "There must be at least one broker advertised listener. Perhaps all listeners appear "
-            "in controller.listener.names?"
+            "in controller.listener.names?",
+            *(ADVERTISED, LISTENERS, CONTROLLERS),
         )
     _check_inter_broker_name(config.settings.get(INTER_BROKER_NAME), protocols, by_name)
     return [ListenerConfig(each, by_name.get(each.name)) for each in bound]
@@ -106,13 +123,15 @@ def _check_advertised(
         _refuse(
             "advertised.listeners listener names must be equal to or a subset of the ones defined "
             f"in listeners. Found {','.join(each.name for each in told)}. The valid options based "
-            f"on the current configuration are {','.join(names)}"
+            f"on the current configuration are {','.join(names)}",
+            *(ADVERTISED, LISTENERS),
         )
     for each in told:
         if each.host in WILDCARDS:
             _refuse(
                 f"advertised.listeners cannot use the nonroutable meta-address {each.host}. "
-                "Use a routable IP address."
+                "Use a routable IP address.",
+                ADVERTISED,
             )
 
 
@@ -124,18 +143,21 @@ def _check_inter_broker_name(
     name = text.strip().upper()
     if name not in protocols:
         _refuse(
-            f"Listener with name {name} defined in {INTER_BROKER_NAME} not found in {PROTOCOL_MAP}."
+            f"Listener with name {name} defined in {INTER_BROKER_NAME} not found in "
+            f"{PROTOCOL_MAP}.",
+            *(INTER_BROKER_NAME, PROTOCOL_MAP),
         )
     if name not in advertised:
         _refuse(
             f"{INTER_BROKER_NAME} must be a listener name defined in advertised.listeners. The "
-            "valid options based on currently configured listeners are " + ",".join(advertised)
+            "valid options based on currently configured listeners are " + ",".join(advertised),
+            *(INTER_BROKER_NAME, ADVERTISED, LISTENERS),
         )
 
 
 def parse_protocols(text: str | None) -> dict[str, str]:
     """Upper-case listener name to security protocol, as `listener.security.protocol.map` has them;
-    None: as it is by default. `KafkaError(INVALID_CONFIG)` for what is no such map."""
+    None: as it is by default. `ListenersError` for what is no such map."""
     if text is None:
         text = BrokerConfig().listener_security_protocol_map
     protocols = {}
@@ -144,14 +166,17 @@ def parse_protocols(text: str | None) -> dict[str, str]:
         if not colon:
             _refuse(
                 "Error parsing configuration property 'listener.security.protocol.map': "
-                f"{entry.strip()!r} is not NAME:PROTOCOL"
+                f"{entry.strip()!r} is not NAME:PROTOCOL",
+                PROTOCOL_MAP,
             )
         if not name.strip():
-            _refuse("The provided listener name is null or empty string")
+            _refuse("The provided listener name is null or empty string", PROTOCOL_MAP)
         protocol = protocol.strip().upper()
         if protocol not in _PROTOCOLS:
             _refuse(
-                f"Invalid security protocol `{protocol}` defined in listener.security.protocol.map"
+                f"Invalid security protocol `{protocol}` defined in listener.security.protocol.map",
+                PROTOCOL_MAP,
+                remedy=f"allowed are {', '.join(_PROTOCOLS)}",
             )
         protocols[name.strip().upper()] = protocol
     return protocols
@@ -166,21 +191,24 @@ def _parse_all(
     for text in texts:
         match = _ENTRY.fullmatch(text.strip())
         if match is None:
-            _refuse_list(texts, f"Unable to parse {text} to a broker endpoint")
+            _refuse_list(key, texts, f"Unable to parse {text} to a broker endpoint", _FORM)
         name, port = match["name"].upper(), int(match["port"])
         if name not in protocols:
-            _refuse_list(texts, f"No security protocol defined for listener {name}")
+            remedy = f"say it in {PROTOCOL_MAP}, such as {name}:{PLAINTEXT}"
+            _refuse_list(key, texts, f"No security protocol defined for listener {name}", remedy)
         if protocols[name] != PLAINTEXT and name not in controllers:
             _refuse(
                 f"Invalid value {text} for configuration {key}: its security protocol is "
-                f"{protocols[name]}, but only PLAINTEXT is spoken yet"
+                f"{protocols[name]}, but only PLAINTEXT is spoken yet",
+                *(key, PROTOCOL_MAP),
+                remedy=f"let one listener be {PLAINTEXT}",
             )
         if not 0 <= port <= _MAX_PORT:
             # Kafka takes any int, and fails when it listens there.
-            _refuse_list(texts, f"{match['port']} is not a port: 0 to {_MAX_PORT} are")
+            _refuse_list(key, texts, f"{match['port']} is not a port: 0 to {_MAX_PORT} are")
         found.append(ListenerAddress(name, match["host"], port))
     if len({each.name for each in found}) < len(found):
-        _refuse_list(texts, f"Each listener must have a different name, listeners: {shown}")
+        _refuse_list(key, texts, f"Each listener must have a different name, listeners: {shown}")
     return found
 
 
@@ -198,15 +226,19 @@ def _check_ports(found: Sequence[ListenerAddress], texts: Sequence[str]) -> None
         versions = [address.version for address in map(_ip_address, hosts) if address]
         names = len(hosts) - len(versions)
         if names > 1:
-            _refuse_list(texts, f"Each listener must have a different port, listeners: {shown}")
+            _refuse_list(
+                LISTENERS, texts, f"Each listener must have a different port, listeners: {shown}"
+            )
         if len(versions) != 2:
             _refuse_list(
+                LISTENERS,
                 texts,
                 "Each listener must have a different port unless exactly one listener has an IPv4 "
                 f"address and the other IPv6 address, listeners: {shown}, port: {port}",
             )
         if names or versions[0] == versions[1]:
             _refuse_list(
+                LISTENERS,
                 texts,
                 "If you have two listeners on the same port then one needs to be IPv4 and the "
                 f"other IPv6, listeners: {shown}, port: {port}",
@@ -215,7 +247,7 @@ def _check_ports(found: Sequence[ListenerAddress], texts: Sequence[str]) -> None
 
 def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
     """By address, what `max.connections.per.ip.overrides` says: `HOST:COUNT,HOST:COUNT`, where all
-    before the last colon is the host. `KafkaError(INVALID_CONFIG)` for what is no such list.
+    before the last colon is the host. `ListenersError` for what is no such list.
 
     Kafka differs: in `max.connections.per.ip.overrides` it takes names of hosts too."""
     limits = {}
@@ -223,7 +255,8 @@ def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
     if not text.strip() and config.max_connections_per_ip == 0:
         _refuse(
             "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides "
-            "property is set."
+            "property is set.",
+            _PER_IP,
         )
     for entry in text.split(",") if text.strip() else ():
         host, _, count = entry.strip().rpartition(":")
@@ -232,11 +265,14 @@ def parse_ip_limits(config: BrokerConfig) -> dict[str, int]:
         if not host or not is_count:
             _refuse(
                 "Error parsing configuration property 'max.connections.per.ip.overrides': "
-                f"{entry.strip()!r} is not HOST:COUNT"
+                f"{entry.strip()!r} is not HOST:COUNT",
+                _OVERRIDES,
             )
         address = _ip_address(host)
         if address is None:
-            _refuse(f"max.connections.per.ip.overrides contains invalid addresses : {host}")
+            _refuse(
+                f"max.connections.per.ip.overrides contains invalid addresses : {host}", _OVERRIDES
+            )
         limits[str(address)] = int(count)
     return limits
 
@@ -255,9 +291,10 @@ def _shown(texts: Iterable[str]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-def _refuse_list(texts: Sequence[str], why: str) -> NoReturn:
-    _refuse(f"Error creating broker listeners from '{_shown(texts)}': {why}")
+def _refuse_list(key: str, texts: Sequence[str], why: str, remedy: str = "") -> NoReturn:
+    message = f"Error creating broker listeners from '{_shown(texts)}': {why}"
+    _refuse(message, key, remedy=remedy)
 
 
-def _refuse(message: str) -> NoReturn:
-    raise KafkaError(ErrorCode.INVALID_CONFIG, message)
+def _refuse(message: str, *keys: str, remedy: str = "") -> NoReturn:
+    raise ListenersError(message, keys, remedy)

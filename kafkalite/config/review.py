@@ -7,6 +7,7 @@ lines. Here each is a warning that names the setting that was probably meant.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from kafkalite.config.known import Kind, is_of_clients_too, key_of, kind_of, nea
 from kafkalite.config.relations import check_relations, names_with_relations
 from kafkalite.errors import ErrorCode, KafkaError
 
+_LONGEST_SHOWN = 80
 _OWN_PREFIX = "kafkalite."
 _CLUSTER_ID = "kafkalite.cluster.id"
 _ROLES = "process.roles"
@@ -41,7 +43,7 @@ def review(given: Mapping[str, Given]) -> list[str]:
             _check(key, given[name])
     settings = {name: value for name, (value, _) in given.items()}
     if not names_with_relations().isdisjoint(given):
-        check_relations(settings)
+        _check_relations(given)
     _check_roles(given)
     return [
         *_warnings(given, kinds),
@@ -95,6 +97,18 @@ def _check(key: ConfigKey, given: Given) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, message) from error
 
 
+def _check_relations(given: Mapping[str, Given]) -> None:
+    try:
+        check_relations({name: value for name, (value, _) in given.items()})
+    except KafkaError as error:
+        places = [
+            f"{name} ({each.origin})"
+            for name, each in given.items()
+            if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", error.message)
+        ]
+        raise KafkaError(error.code, f"{error.message}; see {' and '.join(places)}") from error
+
+
 def _check_roles(given: Mapping[str, Given]) -> None:
     roles = given.get(_ROLES)
     if roles is not None and {item.strip() for item in roles.value.split(",")} == {"controller"}:
@@ -105,7 +119,10 @@ def _check_roles(given: Mapping[str, Given]) -> None:
 
 
 def _unknown(name: str, given: Given) -> str:
-    return f"{name} ({given.origin}) is no setting of a broker; the nearest is {nearest(name)}"
+    meant = nearest(name)
+    shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
+    hint = "" if meant is None else f"; the nearest is {meant}"
+    return f"{shown} ({given.origin}) is no setting of a broker{hint}"
 
 
 def _warnings(given: Mapping[str, Given], kinds: Mapping[str, Kind]) -> Iterable[str]:

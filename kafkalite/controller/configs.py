@@ -1,9 +1,15 @@
-"""Settings of topics: validation on creation, and altering them one by one or all at once.
+"""Settings of topics, groups and subscriptions to client metrics: altering them one by one or all
+at once; those of topics on creation too.
 
 A resource is refused for the first thing wrong with it, in this order: values missing, keys given
-twice, what `other_configs.py` says of other kinds of resources, edits that do not fit their key,
-the topic's name, the settings that it would have, its existence. Each resource stands alone, but
-one that is named twice is refused each time, and an operation that there is not refuses them all.
+twice, what `other_configs.py` says of brokers and loggers, edits that do not fit their key, the
+resource's name, the settings that it would have, a topic's existence. A group or a subscription
+need not exist. Each resource stands alone, but one that is named twice is refused each time, and an
+operation that there is not refuses them all.
+
+Kafka differs: settings of groups act on those of the protocols of KIP-848, KIP-932 and KIP-1071,
+and subscriptions to client metrics on clients that push them. Here both are checked and kept, and
+act on nothing yet.
 
 Source: Kafka's `ConfigAdminManager`, `ConfigurationControlManager` and
 `ControllerConfigurationValidator`; order and words were asked of the real broker.
@@ -14,8 +20,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kafkalite.config.client_metrics import validate_client_metrics
 from kafkalite.config.definitions import TOPIC_KEYS
-from kafkalite.config.keys import ConfigType
+from kafkalite.config.group_configs import validate_group_config
+from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.views import validate_topic_config
 from kafkalite.controller.config_edits import changes, config_records, edited_list
 from kafkalite.controller.events import (
@@ -33,6 +41,11 @@ from kafkalite.metadata.image import ConfigResource, ConfigResourceType, Metadat
 from kafkalite.metadata.topic_names import validate_topic_name
 
 _OPERATIONS = frozenset(ConfigOperation)
+_KEPT_HERE = (
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.GROUP,
+    ConfigResourceType.CLIENT_METRICS,
+)
 
 
 def new_topic_config(pairs: tuple[tuple[str, str | None], ...]) -> dict[str, str]:
@@ -68,7 +81,7 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
             if given[each.resource] > 1:
                 _refuse("Each resource must appear at most once.")
             _check_edits(each.edits)
-            if each.resource.type != ConfigResourceType.TOPIC:
+            if each.resource.type not in _KEPT_HERE:
                 records += alter_other(
                     image,
                     each,
@@ -78,16 +91,16 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
                 )
         except KafkaError as error:
             refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
-    topics = [
-        each
-        for each in event.resources
-        if each not in refused and each.resource.type == ConfigResourceType.TOPIC
+    kept = [
+        each for each in event.resources if each not in refused and each.resource.type in _KEPT_HERE
     ]
-    for each in topics:
+    for each in kept:
         try:
-            if any(edit.operation not in _OPERATIONS for topic in topics for edit in topic.edits):
+            if any(edit.operation not in _OPERATIONS for other in kept for edit in other.edits):
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            records += _alter_topic(image, each, replaces_all=event.replaces_all)
+            records += _alter(
+                image, each, own_settings=event.own_settings, replaces_all=event.replaces_all
+            )
         except KafkaError as error:
             refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
     answers = tuple(refused.get(each, ResourceAltered(each.resource)) for each in event.resources)
@@ -106,38 +119,57 @@ def _check_edits(edits: Sequence[ConfigEdit]) -> None:
         _refuse(f"Null value not supported for : {', '.join(nulls)}")
 
 
-def _alter_topic(
-    image: MetadataImage, wanted: ResourceEdits, *, replaces_all: bool
+def _alter(
+    image: MetadataImage,
+    wanted: ResourceEdits,
+    *,
+    own_settings: Mapping[str, str],
+    replaces_all: bool,
 ) -> list[Change]:
-    topic = wanted.resource.name
-    before = image.topic_config(topic)
+    """`own_settings`: of the file of the broker that is asked."""
+    resource = wanted.resource
+    keys = TOPIC_KEYS if resource.type == ConfigResourceType.TOPIC else {}
+    before = image.configs.get(resource, {})
     after = {} if replaces_all else dict(before)
     for edit in wanted.edits:
-        value = _edited(edit, before.get(edit.name))
+        value = _edited(edit, keys.get(edit.name), before.get(edit.name))
         if value is None:
             after.pop(edit.name, None)
         else:
             after[edit.name] = value
+    match resource.type:
+        case ConfigResourceType.TOPIC:
+            _check_topic(image, resource.name, after)
+        case ConfigResourceType.GROUP:
+            if not resource.name:
+                _refuse("Default group resources are not allowed.")
+            validate_group_config(after, own_settings)
+        case _:
+            if not resource.name:
+                _refuse("Subscription name can't be empty")
+            validate_client_metrics(after)
+    return config_records(resource, changes(before, after))
+
+
+def _check_topic(image: MetadataImage, topic: str, configs: Mapping[str, str]) -> None:
     if not topic:
         _refuse("Default topic resources are not allowed.")
     validate_topic_name(topic)
-    validate_topic_config(after)
+    validate_topic_config(configs)
     if topic not in image.topics:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist."
         )
-    return config_records(wanted.resource, changes(before, after))
 
 
-def _edited(edit: ConfigEdit, before: str | None) -> str | None:
-    """What the setting becomes; None: it goes."""
+def _edited(edit: ConfigEdit, key: ConfigKey | None, before: str | None) -> str | None:
+    """What the setting becomes; None: it goes. Lists of topics alone are edited by items."""
     if edit.operation == ConfigOperation.DELETE:
         return None
     assert edit.value is not None, "checked"
     if edit.operation == ConfigOperation.SET:
         return edit.value
     operation = ConfigOperation(edit.operation)
-    key = TOPIC_KEYS.get(edit.name)
     if key is None or key.type is not ConfigType.LIST:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,

@@ -1,9 +1,8 @@
-"""Settings of what is no topic: brokers (`broker_configs.py`), their loggers, groups, and
-subscriptions to client metrics. What Kafka refuses is refused here; what would change nothing is
-granted.
+"""Settings of what belongs to one broker: its own (`broker_configs.py`), and its loggers. What
+Kafka refuses is refused here.
 
-Kafka differs: settings of groups and of client metrics subscriptions can be altered there while it
-runs, and the levels of its loggers. Here that is refused, with a message that says so.
+Kafka differs: the levels of its loggers can be altered while it runs. Here a broker has none, so
+that each is refused as one that does not exist.
 
 Source: Kafka's `ConfigAdminManager` and `ConfigurationControlManager`; the words were asked of the
 real broker.
@@ -41,10 +40,6 @@ def alter_other(
             )
         case ConfigResourceType.BROKER_LOGGER if not replaces_all:
             _alter_loggers(wanted, asked)
-        case ConfigResourceType.CLIENT_METRICS:
-            _alter_client_metrics(wanted)
-        case ConfigResourceType.GROUP:
-            _alter_group(wanted)
         case unknown:
             _refuse(f"Unknown resource type {int(unknown)}")
     return []
@@ -61,33 +56,6 @@ def _alter_loggers(wanted: ResourceEdits, asked: BrokerId) -> None:
         if edit.operation == ConfigOperation.DELETE and edit.name == "root":
             _refuse("Removing the log level of the root logger is not allowed")
         _refuse_config(f"Logger {edit.name} does not exist!")
-
-
-def _alter_client_metrics(wanted: ResourceEdits) -> None:
-    from kafkalite.config.described_keys import CLIENT_METRICS_KEYS
-
-    if not wanted.resource.name:
-        _refuse("Subscription name can't be empty")
-    for edit in wanted.edits:
-        if edit.name not in CLIENT_METRICS_KEYS:
-            _refuse(f"Unknown client metrics configuration: {edit.name}")
-    if any(edit.operation != ConfigOperation.DELETE for edit in wanted.edits):
-        _refuse("kafkalite has no client metrics subscriptions yet")
-
-
-def _alter_group(wanted: ResourceEdits) -> None:
-    from kafkalite.config.described_keys import GROUP_KEYS
-
-    if not wanted.resource.name:
-        _refuse("Default group resources are not allowed.")
-    for edit in wanted.edits:
-        key = GROUP_KEYS.get(edit.name)
-        if key is None:
-            _refuse_config(f"Unknown group config name: {edit.name}")
-        if edit.operation == ConfigOperation.SET:
-            key.parse(edit.value or "")
-    if any(edit.operation != ConfigOperation.DELETE for edit in wanted.edits):
-        _refuse("kafkalite alters no settings of groups yet")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -73,6 +73,10 @@ def create_topics(
         for topic, id in zip(event.topics, event.topic_ids, strict=True)
         if given[topic.name] == 1 and topic.name != CLUSTER_METADATA
     ]
+    topics = [topic for topic, _ in wanted]
+    if sum(_partitions_asked(topic, defaults) for topic in topics) > MAX_PARTITIONS_PER_REQUEST:
+        refused = _too_large(topics, "Excessively large number of partitions per request.")
+        return [], TopicsCreated((*refused, *twice, *internal))
     records: list[Change] = []
     answers: list[CreatedTopic | RefusedTopic] = []
     for index, (topic, id) in enumerate(wanted):
@@ -83,18 +87,14 @@ def create_topics(
         else:
             records += made
             answers.append(answer)
-    topics = [topic for topic, _ in wanted]
-    too_large = None
-    if sum(_partitions_asked(topic, defaults) for topic in topics) > MAX_PARTITIONS_PER_REQUEST:
-        too_large = "Excessively large number of partitions per request."
-    elif len(records) > MAX_RECORDS_PER_REQUEST:
-        too_large = "Unable to perform excessively large batch operation."
-    if too_large is not None:
+    if len(records) > MAX_RECORDS_PER_REQUEST:
         records = []
-        answers = [
-            RefusedTopic(topic.name, ErrorCode.POLICY_VIOLATION, too_large) for topic in topics
-        ]
+        answers = _too_large(topics, "Unable to perform excessively large batch operation.")
     return ([] if event.validate_only else records), TopicsCreated((*answers, *twice, *internal))
+
+
+def _too_large(topics: list[NewTopic], why: str) -> list[CreatedTopic | RefusedTopic]:
+    return [RefusedTopic(topic.name, ErrorCode.POLICY_VIOLATION, why) for topic in topics]
 
 
 def _partitions_asked(topic: NewTopic, defaults: TopicDefaults) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import Services
+from kafkalite.server.turns import complete_in_turns
 from kafkalite.types import TimestampMs
 
 B = TypeVar("B")
@@ -21,11 +22,13 @@ def parked_answer(
     answer: Callable[[B], Response],
     refuse: Callable[[ErrorCode, str], Response],
     late: ErrorCode = ErrorCode.REQUEST_TIMED_OUT,
+    prepare: Callable[[B], Iterator[int]] | None = None,
 ) -> tuple[Parked, Callable[[B | KafkaError], None]]:
     """The answer to park, and the callback to submit with the event.
 
     `refuse` makes it when the controller refuses, and with `late` after `timeout_ms`, by default
-    `request.timeout.ms`: what was asked may still come to be then.
+    `request.timeout.ms`: what was asked may still come to be then. `prepare` is for answers that
+    are much work: it does that before `answer`, in pieces as `Turns` has them.
     """
     clock = services.clock
     if timeout_ms is None:
@@ -38,6 +41,7 @@ def parked_answer(
             parked.complete(lambda: refuse(refusal.code, refusal.message))
         else:
             body = reply
-            parked.complete(lambda: answer(body))
+            pieces = iter(()) if prepare is None else prepare(body)
+            complete_in_turns(clock, parked, pieces, lambda: answer(body))
 
     return parked, on_reply

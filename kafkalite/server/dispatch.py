@@ -87,7 +87,7 @@ class Dispatcher:
         answer = self._handle(module, ctx, request)
         if isinstance(answer, Parked):
             return self._pending(module, ctx, request, answer)
-        return _encode(ctx, answer)
+        return _encode(module, ctx, request, answer)
 
     def _handle(
         self, module: ApiModule, ctx: RequestContext, request: Request
@@ -127,17 +127,12 @@ class Dispatcher:
                 return
             except Exception as failure:  # noqa: BLE001  # Nor must one that was parked.
                 response = _refusal(module, request, failure)
-            self._deliver(pending, ctx, request, response)
+            if self._interceptor is not None and response is not None:
+                self._interceptor.response(ctx, request, response)
+            pending.complete(_encode(module, ctx, request, response))
 
         parked.then(due)
         return pending
-
-    def _deliver(
-        self, pending: Pending, ctx: RequestContext, request: Request, response: Response | None
-    ) -> None:
-        if self._interceptor is not None and response is not None:
-            self._interceptor.response(ctx, request, response)
-        pending.complete(_encode(ctx, response))
 
     def _intercepted(
         self, interceptor: Interceptor, module: ApiModule, ctx: RequestContext, request: Request
@@ -164,7 +159,7 @@ class Dispatcher:
             return self._pending(module, ctx, request, answer)
         if answer is not None:
             interceptor.response(ctx, request, answer)
-        return _encode(ctx, answer)
+        return _encode(module, ctx, request, answer)
 
     def _delayed(self, answer: Response | Parked | None, delay_ms: int) -> Parked:
         """The same answer, no sooner than in `delay_ms`."""
@@ -225,15 +220,23 @@ def _refusal(module: ApiModule, request: Request, failure: Exception) -> Respons
     return cast("Response | None", module.refuse(request, code, message))
 
 
-def _encode(ctx: RequestContext, response: Response | None) -> list[Part] | None:
-    """The frame of a response; none when the client wants none."""
+def _encode(
+    module: ApiModule, ctx: RequestContext, request: Request, response: Response | None
+) -> list[Part] | None:
+    """The frame of a response; none when the client wants none. What its version cannot carry, such
+    as a name that has become too long, is refused instead."""
     if response is None:
         return None
     try:
         return _frame(response, ctx.version, ctx.correlation_id)
-    except (KafkaError, ValueError):
-        _log.exception("a response does not fit its version; its client hears nothing more")
+    except (KafkaError, ValueError) as misfit:
         _drop(response)
+        failure = misfit
+    try:
+        refusal = _refusal(module, request, failure)
+        return None if refusal is None else _frame(refusal, ctx.version, ctx.correlation_id)
+    except (KafkaError, ValueError):
+        _log.exception("nor has its refusal; its client hears nothing more")
         ctx.connection.close()
         return None
 

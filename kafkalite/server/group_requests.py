@@ -67,10 +67,13 @@ def ask_groups(
     answer: Callable[[list[B | KafkaError]], R],
     *,
     timeout_ms: int | None = None,
+    whoever_waits: bool = False,
 ) -> R | Parked:
     """The answer that `answer` makes of all replies, in the order of the questions. What is not
     there in `timeout_ms`, by default `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE.
-    Many questions are asked in several turns of the loop."""
+    Many questions are asked in several turns of the loop; those that change something, all of them,
+    as Kafka does: also when the client has gone, or was told that it takes too long
+    (`whoever_waits`)."""
     replies: list[B | KafkaError] = [_LATE] * len(questions)
     missing = len(questions)
     parked: Parked | None = None
@@ -94,7 +97,7 @@ def ask_groups(
         return answer(replies)
     parked = Parked(ctx.services.clock, _deadline(ctx, timeout_ms), lambda: answer(replies))
     if not all_asked:
-        turns.go_on(parked, None)
+        turns.go_on(parked, None, whoever_waits=whoever_waits)
     return parked
 
 

@@ -4,7 +4,8 @@ theirs in between."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from functools import partial
+from typing import NoReturn, TypeVar
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
@@ -36,19 +37,44 @@ class Turns:
                 return False
         return True
 
-    def go_on(self, parked: Parked, make: MakeAnswer | None) -> None:
+    def go_on(
+        self, parked: Parked, make: MakeAnswer | None, *, whoever_waits: bool = False
+    ) -> None:
         """Do the rest in later turns, and complete `parked` then; None: that is another's. Whoever
-        does not wait any more has nothing done for them."""
+        does not wait any more has nothing done for them, unless `whoever_waits`: what has been
+        begun is not left half done then. What a piece raises is the answer."""
 
         def turn() -> None:
-            if parked.done:
+            if parked.done and not whoever_waits:
                 return
-            if not self.take():
-                self.go_on(parked, make)
+            try:
+                is_over = self.take()
+            except Exception as failure:  # Dispatch maps it, as in the first turn.
+                if parked.done:
+                    raise
+                parked.complete(partial(_fail, failure))
+                return
+            if not is_over:
+                self.go_on(parked, make, whoever_waits=whoever_waits)
             elif make is not None:
                 parked.complete(make)
 
         self._clock.call_at(self._clock.now_ms(), turn)
+
+
+def _fail(failure: Exception) -> NoReturn:
+    raise failure
+
+
+def complete_in_turns(
+    clock: Clock, parked: Parked, pieces: Iterator[int], make: MakeAnswer
+) -> None:
+    """Complete `parked` when all `pieces` are done: at once where they are few."""
+    turns = Turns(clock, pieces)
+    if turns.take():
+        parked.complete(make)
+    else:
+        turns.go_on(parked, make)
 
 
 def answer_in_turns(

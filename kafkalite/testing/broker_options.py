@@ -58,7 +58,9 @@ def checked_settings(settings: object) -> dict[str, str]:
         if key in _PLACES:
             raise ValueError(f"settings: {key}: use the argument data= instead")
         if kind_of(key) is Kind.UNKNOWN:
-            raise ValueError(f"settings: {key}: no such broker setting; is it {nearest(key)}?")
+            meant = nearest(key)
+            hint = "" if meant is None else f"; is it {meant}?"
+            raise ValueError(f"settings: {key}: no such broker setting{hint}")
     try:
         notes = review({key: Given(text, "settings") for key, text in texts.items()})
     except KafkaError as error:

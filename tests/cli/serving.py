@@ -19,7 +19,8 @@ from kafkalite.testing.client import Client
 
 COMMAND = (sys.executable, "-m", "kafkalite")
 READY = re.compile(
-    r"kafkalite ready on 127\.0\.0\.1:(?P<port>\d+), data in (?P<where>.+), started in \d+ ms\n"
+    r"kafkalite ready on 127\.0\.0\.1:(?P<port>\d+), data in (?P<where>.+), started in \d+ ms"
+    r"(; also on (?P<others>.+))?\n"
 )
 _END_WITHIN_S = 10
 
@@ -35,6 +36,7 @@ class Served:
         assert ready is not None, self.ready_line + process.communicate(timeout=_END_WITHIN_S)[1]
         self.port = int(ready["port"])
         self.where = ready["where"]
+        self.others = ready["others"]
 
     def end(self, signal_number: int) -> tuple[int, str]:
         self._process.send_signal(signal_number)

@@ -10,6 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from kafkalite.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.testing.client import Client
 from tests.cli.serving import COMMAND, environment, ran, serving, talk
@@ -28,6 +35,26 @@ def test_topics_are_there_when_it_is_ready_and_are_not_made_twice(tmp_path: Path
         with serving(*options, folder=tmp_path) as served:
             talk(served.port, check_topics)
             assert served.end(signal.SIGTERM)[0] == 0
+
+
+def test_topics_of_an_images_variable_are_there_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_CREATE_TOPICS", "a:3:1, b:2:1:compact")
+
+    async def check(client: Client) -> None:
+        await check_topics(client)
+        wanted = DescribeConfigsResource(
+            resource_type=2, resource_name="b", configuration_keys=None
+        )
+        request = DescribeConfigsRequest(resources=[wanted])
+        answer = await client.ask(request, 4, DescribeConfigsResponse)
+        configs = {each.name: each.value for each in answer.results[0].configs}
+        assert configs["cleanup.policy"] == "compact"
+
+    with serving("--ephemeral", folder=tmp_path) as served:
+        talk(served.port, check)
+        assert served.end(signal.SIGTERM) == (0, "")
 
 
 def test_a_topic_that_cannot_be_made_ends_it(tmp_path: Path) -> None:
@@ -86,9 +113,10 @@ def test_machines_are_told_in_json_where_it_is_and_what_happens(tmp_path: Path) 
     with started(*options, folder=tmp_path) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        assert ready.keys() == {"bootstrap", "data", "started_in_ms"}
+        assert ready.keys() == {"bootstrap", "data", "started_in_ms", "listeners"}
         assert ready["bootstrap"].startswith("127.0.0.1:")
         assert ready["data"] == "d"
+        assert ready["listeners"] == {"PLAINTEXT": ready["bootstrap"]}
         process.send_signal(signal.SIGTERM)
         more, log = process.communicate(timeout=10)
     assert (process.returncode, more) == (0, "")

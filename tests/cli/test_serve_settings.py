@@ -113,3 +113,25 @@ def test_what_cannot_be_is_refused_in_one_line(options: list[str], says: list[st
     assert line.startswith("kafkalite: ")
     for text in says:
         assert text in line
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("KAFKA_LISTENERS", "foo", "expected NAME://HOST:PORT"),
+        ("KAFKA_LISTENERS", "FOO://:9092", "such as FOO:PLAINTEXT"),
+        ("KAFKA_LISTENERS", "SSL://:9092", "let one listener be PLAINTEXT"),
+        ("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://0.0.0.0:9092", "Use a routable IP address"),
+        ("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "A:B", "allowed are PLAINTEXT, SSL"),
+        ("KAFKA_INTER_BROKER_LISTENER_NAME", "X", "not found in listener.security.protocol.map"),
+    ],
+)
+def test_where_listeners_are_set_that_cannot_be_and_what_can(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    ended = ran("serve", "--ephemeral")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    last = ended.stderr.splitlines()[-1]
+    assert says in last
+    assert f"; see {variable.removeprefix('KAFKA_').lower().replace('_', '.')} ({variable})" in last

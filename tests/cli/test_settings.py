@@ -45,7 +45,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_nothing_is_set() -> None:
-    assert gathered(PATH="/bin", CLUSTER_ID="of-another-program") == Settings({}, ())
+    assert gathered(PATH="/bin", CLUSTER_ID="of-another-program") == Settings({}, (), {})
 
 
 def test_each_source_is_stronger_than_the_one_before(tmp_path: Path) -> None:
@@ -76,6 +76,25 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert refusal(files=[tmp_path]).startswith(f"--config {tmp_path}: ")
     damaged = write(tmp_path / "damaged", "a=\\u00g0")
     assert refusal(files=[damaged]).startswith(f"--config {damaged}: \\u without")
+    endless = write(tmp_path / "endless", "a" * (1 << 20) + "=")
+    assert refusal(files=[endless]) == f"--config {endless}: it is longer than 1048576 bytes"
+
+
+def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(Path(sys.executable).read_bytes()[: 1 << 19])
+    assert refusal(files=[program]) == (
+        f"--config {program}: this is no properties file, but a binary one"
+    )
+
+
+def test_values_that_contradict_each_other_are_told_with_their_places(tmp_path: Path) -> None:
+    file = write(tmp_path / "f", "# times\ngroup.share.max.session.timeout.ms=1\n")
+    told = refusal(files=[file], KAFKA_GROUP_SHARE_MIN_SESSION_TIMEOUT_MS="2")
+    assert told.endswith(
+        f"; see group.share.max.session.timeout.ms ({file}:2) and "
+        "group.share.min.session.timeout.ms (KAFKA_GROUP_SHARE_MIN_SESSION_TIMEOUT_MS)"
+    )
 
 
 def test_where_a_bad_value_comes_from_is_told(tmp_path: Path) -> None:
@@ -85,7 +104,7 @@ def test_where_a_bad_value_comes_from_is_told(tmp_path: Path) -> None:
         f"num.partitions=0 (KAFKA_CFG_NUM_PARTITIONS): {allowed}"
     )
     file = write(tmp_path / "f", "num.partitions=-1")
-    assert refusal(files=[file]) == f"num.partitions=-1 ({file}): {allowed}"
+    assert refusal(files=[file]) == f"num.partitions=-1 ({file}:1): {allowed}"
 
 
 def test_a_bad_value_that_a_stronger_source_replaces_is_none(tmp_path: Path) -> None:
@@ -165,7 +184,7 @@ def test_what_is_a_brokers_beyond_doubt_is_refused(tmp_path: Path) -> None:
         f"compression.type=none (KAFKA_CFG_COMPRESSION_TYPE): {allowed}"
     )
     file = write(tmp_path / "f", "compression.type=none")
-    assert refusal(files=[file]) == f"compression.type=none ({file}): {allowed}"
+    assert refusal(files=[file]) == f"compression.type=none ({file}:1): {allowed}"
 
 
 def test_listeners_of_a_file_are_stronger_than_what_the_environment_implies(tmp_path: Path) -> None:
@@ -196,7 +215,9 @@ def test_a_port_is_stronger_than_listeners_of_files_and_environment() -> None:
 
 
 def test_a_port_alone_is_nothing_to_talk_about() -> None:
-    assert gathered(port=7) == Settings({"listeners": "PLAINTEXT://localhost:7"}, ())
+    assert gathered(port=7) == Settings(
+        {"listeners": "PLAINTEXT://localhost:7"}, (), {"listeners": "--port"}
+    )
 
 
 def test_a_port_and_assigned_listeners_say_the_same_thing() -> None:

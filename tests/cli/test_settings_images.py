@@ -3,6 +3,7 @@ KEY=VALUE): a broker starts with each, unchanged, in a container and on a laptop
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
@@ -142,15 +143,21 @@ def test_the_command_starts_with_such_an_environment(
         "KAFKA_LISTENERS",
         f"PLAINTEXT://{unknown}:0,CONTROLLER://{unknown}:0,PLAINTEXT_HOST://127.0.0.1:0",
     )
+    monkeypatch.setenv(
+        "KAFKA_ADVERTISED_LISTENERS",
+        f"PLAINTEXT://{unknown}:29092,PLAINTEXT_HOST://localhost:0",
+    )
     monkeypatch.setenv("KAFKA_LOG_DIRS", str(tmp_path / "logs"))
 
     async def check(client: Client) -> None:
         answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
-        assert [(broker.host, broker.port) for broker in answer.brokers] == [("broker", 29092)]
+        (broker,) = answer.brokers
+        assert (broker.host, broker.port) == ("localhost", served.port), "it can be used from here"
         assert answer.cluster_id == "MkU3OEVBNTcwNTJENDM2Qk"
 
     with serving(folder=tmp_path, port=None) as served:
         assert served.where == str(tmp_path / "logs")
+        assert re.fullmatch(r"127\.0\.0\.1:\d+ \(PLAINTEXT\)", served.others)
         talk(served.port, check)
         code, log = served.end(signal.SIGTERM)
     assert code == 0
@@ -160,3 +167,15 @@ def test_the_command_starts_with_such_an_environment(
     assert "CLUSTER_ID" in of_the_quorum[0]
     (warning,) = [line for line in log.splitlines() if " WARNING " in line]
     assert f"knows no host {unknown}" in warning
+
+
+def test_it_says_when_none_of_its_clients_here_gets_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = "b" * 64
+    monkeypatch.setenv("KAFKA_LISTENERS", "PLAINTEXT://127.0.0.1:0")
+    monkeypatch.setenv("KAFKA_ADVERTISED_LISTENERS", f"PLAINTEXT://{unknown}:29092")
+    with serving("--ephemeral", folder=tmp_path, port=None) as served:
+        _, log = served.end(signal.SIGTERM)
+    (line,) = log.splitlines()
+    assert f"the listener PLAINTEXT sends them to {unknown}:29092; --port" in line

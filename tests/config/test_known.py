@@ -89,6 +89,11 @@ def test_the_nearest_is_what_was_meant(name: str, meant: str) -> None:
     assert nearest(name) == meant
 
 
-def test_something_is_nearest_to_anything() -> None:
-    for name in ("", "x", "remote.log.copy.disable", *TOPIC_KEYS):
-        assert nearest(name) in broker_keys()
+def test_what_is_not_like_anything_was_meant_for_nothing() -> None:
+    for name in ("", "x", "PK", "create.topics", "my.own.setting", "\xff" * 100_000):
+        assert nearest(name) is None
+
+
+def test_a_topics_setting_that_a_broker_has_too_is_near_to_it() -> None:
+    for name, key in TOPIC_KEYS.items():
+        assert nearest(name) in broker_keys() or not key.synonyms

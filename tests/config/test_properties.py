@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.config.properties import PropertiesError, parse_properties
+from kafkalite.config.properties import PropertiesError, is_text, parse_properties
 
 ANSWERS = [
     json.loads(line)
@@ -16,10 +16,14 @@ ANSWERS = [
 ]
 
 
+def values(data: bytes) -> dict[str, str]:
+    return {key: each.value for key, each in parse_properties(data).items()}
+
+
 def answer_to(text: str) -> dict[str, str] | None:
     """None for what is refused."""
     try:
-        return parse_properties(text.encode("latin-1"))
+        return values(text.encode("latin-1"))
     except PropertiesError:
         return None
 
@@ -43,10 +47,23 @@ def test_the_order_is_that_of_the_file() -> None:
 
 
 def test_utf_8_is_taken_for_latin_1_as_kafka_does() -> None:
-    assert parse_properties("rack=\u00e9".encode()) == {"rack": "\u00c3\u00a9"}
-    assert parse_properties(b"rack=\\u00e9") == {"rack": "\u00e9"}
+    assert values("rack=\u00e9".encode()) == {"rack": "\u00c3\u00a9"}
+    assert values(b"rack=\\u00e9") == {"rack": "\u00e9"}
 
 
 def test_a_damaged_escape_is_named() -> None:
     with pytest.raises(PropertiesError, match=r"\\u without the four hexadecimal digits"):
         parse_properties(b"a=\\u00g1")
+
+
+def test_each_has_the_line_where_it_begins() -> None:
+    read = parse_properties(b"# 1\n\na=1\\\n  2\n\r\n b : 1\na=\\\n")
+    assert read == {"a": ("", 7), "b": ("1", 6)}
+    assert parse_properties(b"a=1\\\n  2\nb=") == {"a": ("12", 1), "b": ("", 3)}
+
+
+def test_what_nobody_has_written_is_no_text() -> None:
+    for data in (b"\0", b"\x7fELF\x02\x01", b"PK\x03\x04", b"a=\x1f\x8b\x08"):
+        assert not is_text(data)
+    for data in (b"a=\t\x0b\f\r\n", b"a=1\n\x1a", "a=\u00e9".encode()):
+        assert is_text(data)

@@ -226,3 +226,54 @@ def test_an_operation_that_there_is_not_refuses_all_topics() -> None:
     )
     assert answers == [(ErrorCode.UNKNOWN_SERVER_ERROR, None)] * 2
     assert altered.records == ()
+
+
+# Groups and subscriptions to client metrics.
+
+GROUP, METRICS = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS
+HEARTBEAT = "consumer.heartbeat.interval.ms"
+
+
+@pytest.mark.parametrize(
+    ("type", "name", "key", "value", "bad"),
+    [(GROUP, "g", HEARTBEAT, "6000", "1"), (METRICS, "m", "interval.ms", "200", "1")],
+)
+def test_what_need_not_exist_is_set_and_deleted(
+    type: ConfigResourceType, name: str, key: str, value: str, bad: str
+) -> None:
+    altered, resource = cluster(), ConfigResource(type, name)
+
+    def once(operation: ConfigOperation, value: str | None) -> ErrorCode:
+        wanted = ResourceEdits(resource, (ConfigEdit(key, operation, value),))
+        ((code, _),) = alter(altered, wanted)
+        return code
+
+    assert once(SET, value) is ErrorCode.NONE
+    assert altered.controller.image.configs[resource] == {key: value}
+    assert once(SET, bad) is not ErrorCode.NONE
+    assert once(APPEND, value) is ErrorCode.INVALID_CONFIG, "none is edited by items"
+    assert altered.controller.image.configs[resource] == {key: value}
+    assert once(DELETE, None) is ErrorCode.NONE
+    assert resource not in altered.controller.image.configs
+
+
+@pytest.mark.parametrize(
+    ("type", "words"),
+    [
+        (GROUP, "Default group resources are not allowed."),
+        (METRICS, "Subscription name can't be empty"),
+    ],
+)
+def test_each_has_a_name(type: ConfigResourceType, words: str) -> None:
+    assert alter(cluster(), ResourceEdits(ConfigResource(type, ""), ())) == [
+        (ErrorCode.INVALID_REQUEST, words)
+    ]
+
+
+def test_how_far_a_group_may_go_is_in_the_brokers_file() -> None:
+    edit = ConfigEdit(HEARTBEAT, SET, "1")
+    wanted = ResourceEdits(ConfigResource(GROUP, "g"), (edit,))
+    own = {"group.consumer.min.heartbeat.interval.ms": "1"}
+    answer = cluster().feed(AlterConfigs("t", (wanted,), BrokerId(1), own, False, False))
+    assert isinstance(answer, ConfigsAltered)
+    assert answer.resources[0].code is ErrorCode.NONE

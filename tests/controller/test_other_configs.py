@@ -14,7 +14,6 @@ from kafkalite.metadata.image import ConfigResource, ConfigResourceType, Metadat
 from kafkalite.types import BrokerId
 
 BROKER, LOGGER = ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
-METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
 APPEND = ConfigOperation.APPEND
 
@@ -34,11 +33,6 @@ def refusal(
     return refused.value.code, refused.value.message
 
 
-def test_what_changes_nothing_is_granted() -> None:
-    assert alter(METRICS, "m", ConfigEdit("match", DELETE, None)) == []
-    assert alter(GROUP, "g", ConfigEdit("consumer.session.timeout.ms", DELETE, None)) == []
-
-
 def test_settings_of_brokers_have_a_file_of_their_own() -> None:
     records = alter(BROKER, "1", ConfigEdit("message.max.bytes", SET, "2000"))
     assert records == config_records(ConfigResource(BROKER, "1"), {"message.max.bytes": "2000"})
@@ -49,21 +43,6 @@ def test_loggers_are_not_known_to_the_older_request() -> None:
     words = "Unknown resource type 8"
     assert refusal(LOGGER, "1", level, replaces_all=True) == (ErrorCode.INVALID_REQUEST, words)
     assert alter(LOGGER, "1") == []
-
-
-def test_groups_and_subscriptions_cannot_be_altered_yet() -> None:
-    assert refusal(METRICS, "m", ConfigEdit("interval.ms", SET, "5000")) == (
-        ErrorCode.INVALID_REQUEST,
-        "kafkalite has no client metrics subscriptions yet",
-    )
-    for edit in (
-        ConfigEdit("consumer.session.timeout.ms", SET, "50000"),
-        ConfigEdit("streams.rack.aware.assignment.tags", APPEND, "zone"),
-    ):
-        assert refusal(GROUP, "g", edit) == (
-            ErrorCode.INVALID_REQUEST,
-            "kafkalite alters no settings of groups yet",
-        )
 
 
 @pytest.mark.parametrize(
@@ -86,24 +65,6 @@ def test_groups_and_subscriptions_cannot_be_altered_yet() -> None:
         ),
         (LOGGER, "1", ConfigEdit("a", DELETE, None), 40, "Logger a does not exist!"),
         (LOGGER, "1", ConfigEdit("a", SET, "INFO"), 40, "Logger a does not exist!"),
-        (METRICS, "", None, 42, "Subscription name can't be empty"),
-        (
-            METRICS,
-            "m",
-            ConfigEdit("a", SET, "b"),
-            42,
-            "Unknown client metrics configuration: a",
-        ),
-        (GROUP, "", None, 42, "Default group resources are not allowed."),
-        (GROUP, "g", ConfigEdit("a", SET, "b"), 40, "Unknown group config name: a"),
-        (
-            GROUP,
-            "g",
-            ConfigEdit("share.heartbeat.interval.ms", SET, "b"),
-            40,
-            "Invalid value b for configuration share.heartbeat.interval.ms: Not a number of type"
-            " INT",
-        ),
         (77, "x", None, 42, "Unknown resource type 77"),
         (0, "x", None, 42, "Unknown resource type 0"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.controller import topics
 from kafkalite.controller.events import (
     CreatedTopic,
     DeletedTopic,
@@ -307,3 +308,16 @@ def test_nothing_asked_nothing_answered() -> None:
     cluster = Cluster(1)
     assert cluster.delete().topics == ()
     assert cluster.create() == ()
+
+
+def test_too_many_partitions_are_refused_before_any_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def look(*_: object) -> None:
+        raise AssertionError("that takes a second for 50,000 topics")
+
+    cluster = Cluster(1)
+    monkeypatch.setattr(topics, "_create", look)
+    answers = cluster.create(*(NewTopic(f"t-{n}") for n in range(10_002)), NewTopic("t-0"))
+    assert len(answers) == 10_002
+    assert (answers[0].name, answers[-1].name) == ("t-1", "t-0")

@@ -120,7 +120,7 @@ async def test_a_disk_that_cannot_be_asked_is_told(
 
 @simulated
 async def test_whatever_has_settings_is_listed(simulation: Simulation) -> None:
-    """Groups and subscriptions as a Kafka may have left them: none is made here yet."""
+    """Groups and subscriptions as a Kafka may have left them."""
 
     async def listed(*types: int, version: int = 1) -> list[tuple[int, str]]:
         request = ListConfigResourcesRequest(resource_types=list(types))

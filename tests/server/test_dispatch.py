@@ -221,19 +221,26 @@ def test_an_invariant_that_is_broken_stops_the_broker(
     check()
 
 
-def test_a_response_that_does_not_encode_closes_that_connection_alone(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("refusal_fits", [True, False])
+def test_a_response_that_does_not_fit_is_refused_and_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, *, refusal_fits: bool
 ) -> None:
-    def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
-        return MetadataResponse(controller_id=1 << 40)
+    """Where not even the refusal fits, that connection closes."""
+    misfit = MetadataResponse(controller_id=1 << 40)
 
     @served()
     async def check(running: Running) -> None:
         client, other = await running.connect("unlucky"), await running.client()
+        request = MetadataRequest(topics=[MetadataRequestTopic(name="t")])
         with monkeypatch.context() as patch:
-            patch.setattr(metadata, "handle", handle)
-            with pytest.raises(ConnectionError):
-                await client.ask(ALL_TOPICS, METADATA, MetadataResponse)
+            patch.setattr(metadata, "handle", lambda ctx, request: misfit)
+            if refusal_fits:
+                answer = await client.ask(request, METADATA, MetadataResponse)
+                assert answer.topics[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            else:
+                patch.setattr(metadata, "refuse", lambda request, code, message: misfit)
+                with pytest.raises(ConnectionError):
+                    await client.ask(request, METADATA, MetadataResponse)
         assert await is_served(other)
 
     check()

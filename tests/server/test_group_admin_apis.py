@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,10 @@ from kafkalite.protocol.messages.describe_groups import (
 from kafkalite.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from kafkalite.server import turns
 from kafkalite.server.coordinator_driver import CoordinatorDriver
+from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.testing.simulation import Simulation
 from tests.server.group_requests import commit, committed, find, heartbeat, stable_member
+from tests.server.others_turns import order_of, pieces_in_a_row
 from tests.server.running import Running, served, simulated, start
 
 ALL_OPERATIONS = 3400
@@ -204,3 +207,41 @@ async def test_while_a_partition_is_loaded_groups_are_not_listed(
             turns.pop()()
         assert [each[0] for each in await listed(running)] == ["group"]
         assert await committed(running, "topic") == 6
+
+
+@pytest.mark.parametrize("how", ["gone", "late"])
+@served()
+async def test_all_groups_are_deleted_whoever_still_waits(
+    running: Running, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The real Kafka carries the whole request out, too."""
+    await running.create("topic")
+    await find(running)
+    names = [f"g-{number}" for number in range(9)]
+    for name in names:
+        await commit(running, "topic", 5, group=name)
+    client = await running.connect(how)
+    ask = GroupCoordinators.ask
+
+    def ask_and_hang_up(*args: Any) -> None:  # `Any`: passed on as they come.
+        if how == "gone":
+            client.close()
+        ask(*args)
+
+    services = running.broker._services
+    late = services.config._replace(offsets_commit_timeout_ms=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(GroupCoordinators, "ask", ask_and_hang_up)
+        if how == "late":
+            patch.setattr(services, "config", late)
+        with order_of(GroupCoordinators, "ask", turn_cost=100) as order:
+            answer = client.send(DeleteGroupsRequest(groups_names=names), 2, DeleteGroupsResponse)
+            await running.wait_ms(5)
+    assert order.count("piece") == 9
+    assert pieces_in_a_row(order) == 2
+    if how == "gone":
+        assert isinstance(answer.exception(), ConnectionError)
+    else:
+        codes = {each.error_code for each in answer.result().results}
+        assert codes == {ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    assert await listed(running) == []

@@ -309,3 +309,25 @@ async def test_members_are_known_after_a_crash(simulation: Simulation) -> None:
 )
 def test_hosts_are_shown_as_java_does(host: str, shown: str) -> None:
     assert shown_host(host) == shown
+
+
+@pytest.mark.parametrize("version", [0, 3, 5, 6, 9])
+@served()
+async def test_a_client_whose_name_makes_too_long_a_member_id_is_refused(
+    running: Running, version: int
+) -> None:
+    """The member id is the client's and 37 more; no string has over 32,767 bytes, in any version.
+    What the real Kafka answers."""
+    await find(running)
+    for size, code in ((32_730, ErrorCode.NONE), (32_731, ErrorCode.UNKNOWN_SERVER_ERROR)):
+        client = await running.connect("c" * size)
+        request = join_request(group=f"group-{size}")
+        if version == 0:
+            request.rebalance_timeout_ms = -1
+        joined = await client.ask(request, version, JoinGroupResponse)
+        if code is ErrorCode.NONE:
+            assert joined.error_code in (code, ErrorCode.MEMBER_ID_REQUIRED)
+            assert len(joined.member_id) == 32_767
+        else:
+            assert (joined.error_code, joined.member_id, joined.generation_id) == (code, "", -1)
+    assert (await join(running)).error_code == ErrorCode.NONE, "others are served"

@@ -23,6 +23,7 @@ from kafkalite.server.replica_manager import PER_TURN, ReplicaManager
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition
 from tests.server.cluster_of_two import two_brokers
+from tests.server.others_turns import order_of, pieces_in_a_row
 from tests.server.requests import batch, fetch, fetched, produce, produced
 from tests.server.running import (
     PRODUCE,
@@ -258,3 +259,23 @@ async def test_a_crash_amid_a_deletion_is_made_up_for_by_the_next_start(
             await running.wait_ms()
             assert folders_of(running, "t") == ["t-0"]
     assert caplog.messages == []
+
+
+@served()
+async def test_their_sizes_are_told_in_several_turns_and_others_have_theirs(
+    running: Running,
+) -> None:
+    many = await running.connect("many")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReplicaManager, "_go_on", lambda self, makes_folders=False: None)
+        await running.create("gone", MANY)
+        await running.create("t", MANY)
+        with order_of(LogDirectory, "open_partition", turn_cost=2_000) as order:
+            answer = many.send(DescribeLogDirsRequest(topics=None), 4, DescribeLogDirsResponse)
+            deleted = await running.delete("gone")
+            await running.wait_ms(100)
+        assert deleted.error_code == ErrorCode.NONE
+        assert MANY < order.count("piece") < 2 * MANY
+        assert pieces_in_a_row(order) <= 4
+        (topic,) = answer.result().results[0].topics
+        assert (topic.name, len(topic.partitions)) == ("t", MANY)

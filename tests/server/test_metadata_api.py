@@ -13,9 +13,11 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
+from kafkalite.server import described_topics
 from kafkalite.server.apis import metadata
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.types import ZERO_UUID, Uuid
+from tests.server.others_turns import order_of, pieces_in_a_row
 from tests.server.running import Running, served
 
 LOWEST, HIGHEST = 0, 13
@@ -224,6 +226,16 @@ async def test_operations_are_told_to_those_who_ask(running: Running, version: i
 
 
 @served()
+async def test_more_than_are_created_at_once_are_not_begun_with(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "MAX_PARTITIONS_PER_REQUEST", 2)
+    monkeypatch.setattr(metadata, "auto_create", None)
+    answer = await ask(running, 9, by_name("a", "b", "c"))
+    assert codes(answer) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 3
+
+
+@served()
 async def test_a_creation_that_takes_too_long_is_answered_without_the_topic(
     running: Running,
 ) -> None:
@@ -238,3 +250,21 @@ async def test_a_creation_that_takes_too_long_is_answered_without_the_topic(
         assert bad.done(), "what cannot be created is not waited for"
         await running.wait_ms(2)
     assert codes(answer.result()) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+@pytest.mark.parametrize("how", ["all", "named", "created"])
+@served(num_partitions="20")
+async def test_many_topics_are_told_in_several_turns_and_others_have_theirs(
+    running: Running, how: str
+) -> None:
+    wanted = [f"t-{number}" for number in range(9)]
+    for name in wanted if how != "created" else ():
+        await running.create(name, 20)
+    many = await running.connect("many")
+    request = MetadataRequest(topics=None) if how == "all" else by_name(*wanted)
+    with order_of(described_topics, "_topic", turn_cost=100) as order:
+        answer = await many.ask(request, 9, MetadataResponse)
+    assert order.count("piece") == 9
+    assert pieces_in_a_row(order) <= 2
+    assert sorted(filter(None, names(answer))) == wanted
+    assert {len(topic.partitions) for topic in answer.topics} == {20}

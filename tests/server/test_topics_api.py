@@ -21,10 +21,12 @@ from kafkalite.protocol.messages.delete_topics import (
 )
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server.apis import create_topics
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import ZERO_UUID, Uuid
 from tests.server.cluster_of_two import two_brokers
+from tests.server.others_turns import order_of, pieces_in_a_row
 from tests.server.requests import batch, fetch, fetched, produce, produced
 from tests.server.running import Running, creatable, served, simulated
 
@@ -271,3 +273,25 @@ async def test_a_topic_that_is_made_again_has_another_id_and_nothing_of_the_old_
     by_name = await client.ask(produce("t", {1: batch(b"x")}), 9, ProduceResponse)
     assert produced(by_name)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert await running.read("t") == [b"new"]
+
+
+@pytest.mark.parametrize("differ", [True, False])
+@served()
+async def test_many_are_answered_in_several_turns_and_others_have_theirs(
+    running: Running, *, differ: bool
+) -> None:
+    """What is told of settings is made once where they are the same."""
+    many = await running.connect("many")
+    wanted = [
+        creatable(f"t-{n}", configs={"retention.ms": str(n if differ else 7)}) for n in range(9)
+    ]
+    request = CreateTopicsRequest(topics=wanted, validate_only=True)
+    with order_of(create_topics, "_effective", turn_cost=200) as order:
+        answer = await many.ask(request, 7, CreateTopicsResponse)
+    assert order.count("piece") == (9 if differ else 1)
+    assert pieces_in_a_row(order) <= 2
+    told = [
+        next(config.value for config in topic.configs or () if config.name == "retention.ms")
+        for topic in answer.topics
+    ]
+    assert told == [str(n if differ else 7) for n in range(9)]

@@ -13,6 +13,7 @@ moment later, so that a client which is quick to use one gets an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from kafkalite.config.dynamic import effective_topic_configs
@@ -45,6 +46,8 @@ API = Api(
 )
 
 _ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")
+_COST, _COST_OF_CONFIGS = 5, 150
+"""Of a topic's part in the answer, as `Turns` counts, and of settings that no other has."""
 
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Parked:
@@ -52,11 +55,13 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> Parked:
     if request.timeout_ms <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
     services = ctx.services
+    results: list[CreatableTopicResult] = []
     parked, on_created = parked_answer(
         services,
         request.timeout_ms,
-        answer=partial(_response, services),
+        answer=lambda _: CreateTopicsResponse(topics=results),
         refuse=partial(refuse, request),
+        prepare=partial(_describe_each, services, results),
     )
     create_topics(
         services,
@@ -94,28 +99,44 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _response(services: Services, created: TopicsCreated) -> CreateTopicsResponse:
-    return CreateTopicsResponse(topics=[_result(services, topic) for topic in created.topics])
+def _describe_each(
+    services: Services, results: list[CreatableTopicResult], created: TopicsCreated
+) -> Iterator[int]:
+    """One topic after the other: what it cost, for `Turns`. Topics that set the same share what is
+    told of their settings."""
+    known: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
+    for topic in created.topics:
+        if isinstance(topic, RefusedTopic):
+            refused = CreatableTopicResult(
+                name=topic.name, error_code=topic.code, error_message=topic.message, configs=[]
+            )
+            results.append(refused)
+        else:
+            if topic.configs not in known:
+                known[topic.configs] = _effective(services, topic)
+                yield _COST_OF_CONFIGS
+            results.append(_result(topic, known[topic.configs]))
+        yield _COST
 
 
-def _result(services: Services, topic: CreatedTopic | RefusedTopic) -> CreatableTopicResult:
-    if isinstance(topic, RefusedTopic):
-        return CreatableTopicResult(
-            name=topic.name, error_code=topic.code, error_message=topic.message, configs=[]
-        )
-    effective = effective_topic_configs(
-        dict(topic.configs),
-        services.image.configs.get(_ALL_BROKERS, {}),
-        services.config.settings,
-    )
+def _result(topic: CreatedTopic, configs: list[CreatableTopicConfigs]) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,
         error_message=None,
         num_partitions=topic.num_partitions,
         replication_factor=topic.replication_factor,
-        configs=[
-            CreatableTopicConfigs(name=config.name, value=config.value, config_source=config.source)
-            for config in effective
-        ],
+        configs=configs,
     )
+
+
+def _effective(services: Services, topic: CreatedTopic) -> list[CreatableTopicConfigs]:
+    effective = effective_topic_configs(
+        dict(topic.configs),
+        services.image.configs.get(_ALL_BROKERS, {}),
+        services.config.settings,
+    )
+    return [
+        CreatableTopicConfigs(name=config.name, value=config.value, config_source=config.source)
+        for config in effective
+    ]

@@ -48,7 +48,7 @@ def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsRes
                 )
         return DeleteGroupsResponse(results=results)
 
-    return ask_groups(ctx, questions, answer)
+    return ask_groups(ctx, questions, answer, whoever_waits=True)
 
 
 def refuse(request: DeleteGroupsRequest, code: ErrorCode, message: str) -> DeleteGroupsResponse:

@@ -10,7 +10,8 @@ which is never so for what a broker leads. Replicas that are not here are passed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 
 from kafkalite.errors import ErrorCode, code_for
 from kafkalite.protocol.api_keys import ApiKey
@@ -22,8 +23,10 @@ from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.partition import Partition
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import RequestContext
+from kafkalite.server.turns import answer_in_turns
 
 API = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
@@ -34,25 +37,34 @@ API = Api(
 )
 
 
-def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """The one folder that this broker has."""
+_COST_TO_OPEN, _COST = 500, 5
+"""Of a partition, as `Turns` counts."""
+
+
+def handle(
+    ctx: RequestContext, request: DescribeLogDirsRequest
+) -> DescribeLogDirsResponse | Parked:
+    """The one folder that this broker has. Many partitions are looked at in several turns of the
+    loop."""
     directory = ctx.services.replicas.directory
     try:
         space = directory.space()
     except OSError as error:
         failed = DescribeLogDirsResult(error_code=code_for(error), log_dir=directory.location)
         return DescribeLogDirsResponse(results=[failed])
-    held = ctx.services.replicas.partitions()
-    if request.topics is not None:
-        asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
-        held = (each for each in held if (each.topic, each.index) in asked)
     result = DescribeLogDirsResult(
         log_dir=directory.location,
-        topics=_topics(held),
+        topics=[],
         total_bytes=space.total_bytes,
         usable_bytes=space.usable_bytes,
     )
-    return DescribeLogDirsResponse(results=[result])
+    return answer_in_turns(
+        ctx.services.clock,
+        _describe_each(ctx.services.replicas, request, result.topics),
+        lambda: DescribeLogDirsResponse(results=[result]),
+        within_ms=ctx.services.config.request_timeout_ms,
+        too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
 
 
 def refuse(
@@ -62,15 +74,22 @@ def refuse(
     return DescribeLogDirsResponse(error_code=code)
 
 
-def _topics(held: Iterable[Partition]) -> list[DescribeLogDirsTopic]:
-    topics: dict[str, list[DescribeLogDirsPartition]] = {}
+def _describe_each(
+    replicas: ReplicaManager, request: DescribeLogDirsRequest, topics: list[DescribeLogDirsTopic]
+) -> Iterator[int]:
+    """One partition after the other: what it cost, for `Turns`."""
+    for _ in replicas.catch_up_each():
+        yield _COST_TO_OPEN
+    held = replicas.partitions()
+    if request.topics is not None:
+        asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+        held = (each for each in held if (each.topic, each.index) in asked)
     for each in sorted(held, key=lambda partition: (partition.topic, partition.index)):
-        topics.setdefault(each.topic, []).append(
+        if not topics or topics[-1].name != each.topic:
+            topics.append(DescribeLogDirsTopic(name=each.topic, partitions=[]))
+        topics[-1].partitions.append(
             DescribeLogDirsPartition(
                 partition_index=each.index, partition_size=each.log.size_bytes, offset_lag=0
             )
         )
-    return [
-        DescribeLogDirsTopic(name=name, partitions=partitions)
-        for name, partitions in topics.items()
-    ]
+        yield _COST

@@ -6,6 +6,9 @@ Versions: 0 to 1.
 
 Topics and brokers are listed all, each broker once more for its loggers; groups and subscriptions
 where something is set.
+
+Kafka differs: it passes over a group one of whose timeouts was written with blanks around it, which
+it takes, and describes. Here that group is listed.
 """
 
 from __future__ import annotations

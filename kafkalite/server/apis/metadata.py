@@ -17,25 +17,28 @@ that back-off."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
+from kafkalite.controller.topics import MAX_PARTITIONS_PER_REQUEST
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata import topic_lookup
-from kafkalite.metadata.image import PartitionImage, TopicImage
 from kafkalite.metadata.topic_lookup import TopicKey
-from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
-    MetadataResponsePartition,
     MetadataResponseTopic,
 )
 from kafkalite.server.addresses import nodes
 from kafkalite.server.apis.api import Api
+from kafkalite.server.described_topics import describe_each
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.topic_creation import auto_create
+from kafkalite.server.turns import answer_in_turns, complete_in_turns
 from kafkalite.types import TimestampMs
 
 API = Api(ApiKey.METADATA, MetadataRequest, MetadataResponse, min_version=0, max_version=13)
@@ -45,18 +48,19 @@ _FIRST_VERSION_BY_ID = 12
 
 
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Parked:
-    """Answer from the image; topics that are missing and may be created are created first."""
+    """Answer from the image; topics that are missing and may be created are created first. Many
+    are told in several turns of the loop."""
     if request.topics is None or (not request.topics and ctx.version < _FIRST_VERSION_WITH_NULL):
-        return _response(ctx, request, None)
+        return _answer(ctx, request, None)
     # What is asked for twice is answered once, as by the real one.
     wanted = list(dict.fromkeys(TopicKey(topic.name, topic.topic_id) for topic in request.topics))
     topic_lookup.check_asked(wanted, by_id=ctx.version >= _FIRST_VERSION_BY_ID)
     services = ctx.services
     if request.allow_auto_topic_creation and services.config.auto_create_topics_enable:
         missing = topic_lookup.creatable(services.image, wanted)
-        if missing:
+        if 0 < len(missing) <= MAX_PARTITIONS_PER_REQUEST:  # The controller makes none of more.
             return _create_first(ctx, request, wanted, missing)
-    return _response(ctx, request, wanted)
+    return _answer(ctx, request, wanted)
 
 
 def refuse(request: MetadataRequest, code: ErrorCode, message: str) -> MetadataResponse:
@@ -75,29 +79,49 @@ def _create_first(
 ) -> Parked:
     """Answer when the topics are there, or are not to be had in time."""
 
-    def answer() -> MetadataResponse:
-        return _response(ctx, request, wanted)
+    topics: list[MetadataResponseTopic] = []
+    response = partial(_response, ctx, request, topics)
+    pieces = _describe(ctx, request, wanted, topics)
+
+    def late() -> MetadataResponse:
+        for _ in pieces:
+            pass
+        return response()
 
     clock = ctx.services.clock
     deadline_ms = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
-    parked = Parked(clock, deadline_ms, answer)
-    auto_create(ctx.services, missing, lambda _: parked.complete(answer))
+    parked = Parked(clock, deadline_ms, late)
+    auto_create(ctx.services, missing, lambda _: complete_in_turns(clock, parked, pieces, response))
     return parked
 
 
-def _response(
+def _answer(
     ctx: RequestContext, request: MetadataRequest, wanted: list[TopicKey] | None
+) -> MetadataResponse | Parked:
+    topics: list[MetadataResponseTopic] = []
+    return answer_in_turns(
+        ctx.services.clock,
+        _describe(ctx, request, wanted, topics),
+        partial(_response, ctx, request, topics),
+        within_ms=ctx.services.config.request_timeout_ms,
+        too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+    )
+
+
+def _describe(
+    ctx: RequestContext,
+    request: MetadataRequest,
+    wanted: list[TopicKey] | None,
+    topics: list[MetadataResponseTopic],
+) -> Iterator[int]:
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    return describe_each(ctx.services, wanted, operations, topics)
+
+
+def _response(
+    ctx: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
     services = ctx.services
-    image = services.image
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    if wanted is None:
-        topics = [_topic(topic, operations) for topic in image.topics.values()]
-    else:
-        topics = [
-            _absent(each, operations) if found is None else _topic(found, operations)
-            for each, found in ((each, topic_lookup.find_topic(image, each)) for each in wanted)
-        ]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(
@@ -106,44 +130,9 @@ def _response(
             for node in nodes(ctx)
         ],
         cluster_id=services.cluster_id,
-        controller_id=image.controller_id,
+        controller_id=services.image.controller_id,
         topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
         ),
-    )
-
-
-def _absent(wanted: TopicKey, operations: int) -> MetadataResponseTopic:
-    """Whoever asked by id learns the id alone."""
-    code, name = topic_lookup.absent(wanted), wanted.name or ""
-    by_id = code is ErrorCode.UNKNOWN_TOPIC_ID
-    return MetadataResponseTopic(
-        error_code=code,
-        name=None if by_id else name,
-        topic_id=wanted.topic_id,
-        is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=NOT_ASKED if by_id else operations,
-    )
-
-
-def _topic(topic: TopicImage, operations: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[_partition(index, image) for index, image in enumerate(topic.partitions)],
-        topic_authorized_operations=operations,
-    )
-
-
-def _partition(index: int, image: PartitionImage) -> MetadataResponsePartition:
-    return MetadataResponsePartition(
-        error_code=topic_lookup.code_of(image),
-        partition_index=index,
-        leader_id=image.leader,
-        leader_epoch=image.leader_epoch,
-        replica_nodes=list(image.replicas),
-        isr_nodes=list(image.isr),
-        offline_replicas=[],
     )
