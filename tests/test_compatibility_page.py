@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.log.validation import BATCH_BYTES, BATCH_RECORDS
+from kafkalite.log.record_checks import BATCH_BYTES, BATCH_RECORDS
 from kafkalite.protocol.api_keys import FACTS, ApiKey
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.fetch import PartitionData

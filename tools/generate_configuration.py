@@ -100,7 +100,7 @@ def _differing_defaults() -> Iterator[str]:
         (
             (f"`{key.name}`", _value(key.default), allowed(key), key.doc)
             for key in BROKER_KEYS.values()
-            if key.name not in kafkas_defaults()
+            if key.name not in kafkas_defaults() and not key.is_internal
         ),
     )
 

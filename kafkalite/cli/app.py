@@ -11,16 +11,18 @@ from cyclopts import App, CycloptsError, Parameter
 from kafkalite import __version__
 from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
+from kafkalite.cli.dump_log import dump_log
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.groups import groups
 from kafkalite.cli.mistakes import convert_strictly, what_is_wrong
-from kafkalite.cli.panels import BROKER, CLUSTER, OPTIONS
+from kafkalite.cli.panels import BROKER, CLUSTER, FOLDERS, OPTIONS
 from kafkalite.cli.produce import produce
 from kafkalite.cli.run import run as run_command
 from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
 from kafkalite.cli.shell_completion import completion
 from kafkalite.cli.topics import topics
+from kafkalite.cli.verify_log import verify_log
 
 
 def new_app() -> App:
@@ -39,6 +41,8 @@ def new_app() -> App:
     app.command(consume, group=CLUSTER, sort_key=3)
     app.command(groups)
     app.command(configs)
+    app.command(dump_log, group=FOLDERS, sort_key=1)
+    app.command(verify_log, group=FOLDERS, sort_key=2)
     app.command(completion, group=OPTIONS)
     app["--help"].group = app["--version"].group = OPTIONS
     return app

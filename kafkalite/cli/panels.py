@@ -6,4 +6,5 @@ from cyclopts import Group
 
 BROKER = Group("A broker", sort_key=1)
 CLUSTER = Group("Any Kafka cluster", sort_key=2)
-OPTIONS = Group("Options", sort_key=3)
+FOLDERS = Group("Files of a broker", sort_key=3)
+OPTIONS = Group("Options", sort_key=4)

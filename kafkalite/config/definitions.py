@@ -470,6 +470,14 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "log.initial.task.delay.ms",
+        LONG,
+        "30000",
+        "How long after the start segments and checkpoints are looked over for the first time.",
+        minimum=0,
+        is_internal=True,
+    ),
+    ConfigKey(
         "log.flush.offset.checkpoint.interval.ms",
         INT,
         "60000",
@@ -735,4 +743,5 @@ def _with_synonyms() -> dict[str, ConfigKey]:
 
 
 BROKER_KEYS = _with_synonyms()
-"""By name. Kafka's other broker keys are taken and ignored until they act."""
+"""By name. Kafka's other broker keys are taken and ignored until they act. Internal ones are not
+described."""

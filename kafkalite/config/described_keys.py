@@ -28,15 +28,16 @@ def broker_keys() -> dict[str, ConfigKey]:
         ("controller.quorum.bootstrap.servers", check_hosts, "HOST:PORT"),
     ):
         keys[name] = keys[name]._replace(check=check, form=form)
-    keys.update(BROKER_KEYS)
+    keys.update((name, key) for name, key in BROKER_KEYS.items() if not key.is_internal)
     dynamic = frozenset(_DYNAMIC.split())
     return {name: key._replace(is_read_only=name not in dynamic) for name, key in keys.items()}
 
 
 @cache
 def internal_keys() -> dict[str, ConfigKey]:
-    """Broker keys that Kafka takes and tells nobody of, by name. None acts."""
-    return {name: key._replace(is_internal=True) for name, key in _read(_INTERNAL).items()}
+    """Broker keys that Kafka takes and tells nobody of, by name. Those of `BROKER_KEYS` act."""
+    acting = {name: key for name, key in BROKER_KEYS.items() if key.is_internal}
+    return acting | {name: key._replace(is_internal=True) for name, key in _read(_INTERNAL).items()}
 
 
 def _read(table: str) -> dict[str, ConfigKey]:
@@ -647,7 +648,6 @@ group.streams.task.offset.interval.ms INT 1.. = 60000
 internal.metadata.delete.delay.millis LONG = 60000
 internal.metadata.log.segment.bytes INT
 internal.metadata.max.batch.size.in.bytes INT = 8388608
-log.initial.task.delay.ms LONG 0.. = 30000
 producer.id.expiration.check.interval.ms INT 1.. = 600000
 remote.log.index.file.cache.ttl.ms LONG -1.. = 900000
 remote.log.manager.task.retry.backoff.max.ms LONG 1.. = 30000

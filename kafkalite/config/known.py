@@ -12,16 +12,11 @@ from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey
 
 _NOT_YET = """
-compression.gzip.level compression.lz4.level compression.zstd.level
-log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
-log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
-log.flush.interval.messages log.flush.interval.ms log.flush.offset.checkpoint.interval.ms
-log.flush.scheduler.interval.ms log.local.retention.bytes log.local.retention.ms
-log.preallocate log.remote.copy.lag.bytes log.remote.copy.lag.ms log.retention.bytes
-log.retention.check.interval.ms log.retention.hours log.retention.minutes log.retention.ms
-log.roll.jitter.hours log.roll.jitter.ms log.segment.delete.delay.ms
-metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes
-queued.max.requests replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
+log.flush.interval.messages log.flush.interval.ms log.flush.scheduler.interval.ms
+log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
+log.remote.copy.lag.ms log.roll.jitter.hours log.roll.jitter.ms
+metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes queued.max.requests
+replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
 replica.fetch.response.max.bytes replica.fetch.wait.max.ms
 replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
 socket.receive.buffer.bytes unclean.leader.election.enable

@@ -125,6 +125,7 @@ class BrokerConfig(NamedTuple):
     max_incremental_fetch_session_cache_slots: int = 1000
     max_request_partition_size_limit: int = 2000
     log_retention_check_interval_ms: int = 300_000
+    log_initial_task_delay_ms: int = 30_000
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     producer_id_expiration_ms: int = 86_400_000

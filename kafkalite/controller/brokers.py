@@ -72,8 +72,9 @@ def register_broker(
             broker_id=broker.id, broker_epoch=broker.epoch, fenced=_UNFENCE
         ),
     ]
-    if _may_have_lost_records(known, wanted):
-        records += after_return(image, broker.id, active_ids(image) | {broker.id})
+    if _may_have_lost_records(known, wanted) or (known and known.log_dirs != wanted.log_dirs):
+        active = active_ids(image) | {broker.id}
+        records += after_return(image, broker.id, active, wanted.log_dirs)
     return records, BrokerRegistered(broker.epoch)
 
 

@@ -9,14 +9,17 @@ from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
 from kafkalite.controller.configs import alter_configs
+from kafkalite.controller.directories import assign_directories, fail_directories
 from kafkalite.controller.events import (
     AllocateProducerIds,
     AlterConfigs,
+    AssignDirectories,
     Body,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
+    FailDirectories,
     LoseBroker,
     RegisterBroker,
     StartTerm,
@@ -65,6 +68,10 @@ class Controller:
                 records, body = alter_configs(self._state.image, event)
             case AllocateProducerIds():
                 records, body = allocate(self._state.image, event)
+            case AssignDirectories():
+                records, body = assign_directories(self._state.image, event)
+            case FailDirectories():
+                records, body = fail_directories(self._state.image, event)
             case RegisterBroker():
                 records, body = register_broker(self._state.image, event)
             case LoseBroker():

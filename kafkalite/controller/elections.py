@@ -19,7 +19,7 @@ from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
 from kafkalite.protocol.messages.metadata_records import (
     PartitionChangeRecord,
 )
-from kafkalite.types import NO_LEADER, BrokerId
+from kafkalite.types import NO_LEADER, BrokerId, Uuid
 
 _RECOVERING = 1
 
@@ -103,11 +103,19 @@ def after_loss(
 
 
 def after_return(
-    image: MetadataImage, returned: BrokerId, active: Collection[BrokerId]
+    image: MetadataImage,
+    returned: BrokerId,
+    active: Collection[BrokerId],
+    log_dirs: Collection[Uuid] = (),
 ) -> Iterator[PartitionChangeRecord]:
-    """`broker_returned` over all partitions, in the order of topics."""
+    """`broker_returned` over all partitions, in the order of topics. Replicas in folders that are
+    none of its `log_dirs` are lost instead: it came without them."""
+    others = [id for id in active if id != returned]
     for topic in image.topics.values():
-        for index in range(len(topic.partitions)):
-            change = broker_returned(topic, index, returned, active)
+        for index, partition in enumerate(topic.partitions):
+            if partition.is_offline(returned, log_dirs):
+                change = broker_lost(topic, index, returned, others)
+            else:
+                change = broker_returned(topic, index, returned, active)
             if change is not None:
                 yield change

@@ -129,6 +129,32 @@ class AllocateProducerIds(NamedTuple):
     broker_epoch: BrokerEpoch
 
 
+class ReplicaDirectory(NamedTuple):
+    """The log folder that a broker has a replica in."""
+
+    topic_id: Uuid
+    partition: int
+    directory: Uuid
+
+
+class AssignDirectories(NamedTuple):
+    """A broker has chosen folders for its replicas. Answered by `DirectoriesKnown`."""
+
+    token: Hashable
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    replicas: tuple[ReplicaDirectory, ...]
+
+
+class FailDirectories(NamedTuple):
+    """Folders of a broker have failed. Answered by `DirectoriesKnown`."""
+
+    token: Hashable
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    failed: tuple[Uuid, ...]
+
+
 class RegisterBroker(NamedTuple):
     """A broker's session has registered it. Answered by `BrokerRegistered`, to those who wait."""
 
@@ -154,7 +180,9 @@ class StartTerm(NamedTuple):
 
 
 Event = (
-    CreateTopics
+    AssignDirectories
+    | FailDirectories
+    | CreateTopics
     | DeleteTopics
     | CreatePartitions
     | AlterConfigs
@@ -240,6 +268,13 @@ class ProducerIdBlock(NamedTuple):
     size: int
 
 
+class DirectoriesKnown(NamedTuple):
+    """The metadata has what the broker told of its folders."""
+
+    changed: int
+    """How many partitions are other than before."""
+
+
 class BrokerRegistered(NamedTuple):
     """The broker is a member, not fenced."""
 
@@ -253,4 +288,5 @@ Body = (
     | ConfigsAltered
     | ProducerIdBlock
     | BrokerRegistered
+    | DirectoriesKnown
 )

@@ -7,6 +7,7 @@ both.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
@@ -29,6 +30,23 @@ class EpochEnd(NamedTuple):
 
     epoch: LeaderEpoch
     end_offset: Offset
+
+
+def parse_epochs(data: bytes) -> list[EpochStart]:
+    """The file's content; `CorruptRecordError` for what it cannot have."""
+    try:
+        starts = [
+            EpochStart(LeaderEpoch(int(epoch)), Offset(int(start)))
+            for epoch, start in parse_lines(data, fields=2)
+        ]
+    except ValueError as error:
+        raise CorruptRecordError(f"not leader epochs: {error}") from error
+    for before, after in pairwise(starts):
+        if not (before.epoch < after.epoch and before.start_offset < after.start_offset):
+            raise CorruptRecordError(f"leader epoch {after.epoch} does not come after its last one")
+    if starts and (starts[0].epoch < 0 or starts[0].start_offset < 0):
+        raise CorruptRecordError("a leader epoch below 0")
+    return starts
 
 
 class LeaderEpochs:
@@ -60,11 +78,8 @@ class LeaderEpochs:
             epochs.save(sync=False)
             return epochs
         try:
-            starts = [
-                EpochStart(LeaderEpoch(int(epoch)), Offset(int(start)))
-                for epoch, start in parse_lines(data, fields=2)
-            ]
-        except (CorruptRecordError, ValueError):
+            starts = parse_epochs(data)
+        except CorruptRecordError:
             starts = []
         epochs._starts = starts
         epochs.latest = starts[-1].epoch if starts else NO_LEADER_EPOCH

@@ -114,6 +114,15 @@ class LogFolder:
                 paths += part.unsynced()
         return Unsynced(tuple(paths), () if self.is_durable else (self.path,))
 
+    def not_synced(self, recovery_point: Offset) -> None:
+        """The disk may have nothing of what `unsynced` told of, although it counts as synced."""
+        for segment in reversed(self.segments.all):
+            segment.is_synced = False
+            segment.has_new_names = True
+            if segment.base_offset <= recovery_point:
+                break
+        self.snapshots.is_synced = self.epochs.is_synced = self.is_durable = False
+
     def synced(self) -> None:
         """The disk has all that `unsynced` told of, and nothing was changed meanwhile."""
         if not self.exists:

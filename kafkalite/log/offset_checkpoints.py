@@ -7,14 +7,15 @@
 Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
 is warned of, and what it told begins anew: all is scanned, from the first segment on.
 
-Kafka differs: it writes the checkpoints of its partitions every few seconds while it runs, too.
-Here a clean stop writes them: after a crash more is scanned.
+Kafka differs: it writes the high watermarks every few seconds while it runs, too. Here a clean stop
+writes them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import (
@@ -31,11 +32,29 @@ from kafkalite.types import Offset, TopicPartition
 
 _log = logging.getLogger(__name__)
 
+Offsets = dict[TopicPartition, Offset]
+_PLANNED_SUFFIX = ".next"
+
+
+class PlannedCheckpoint(NamedTuple):
+    """A checkpoint written beside, by a worker; it counts once `adopt` has renamed it."""
+
+    files: Files
+    path: str
+    offsets: Offsets
+    changes: int
+    """How often the files had been written when it was planned."""
+
+    def write(self) -> None:
+        """Write it, durably. Safe in a worker, one at a time of a path."""
+        write_offsets(self.files, self.path + _PLANNED_SUFFIX, self.offsets)
+
 
 class OffsetCheckpoints:
     """As the last stop left them; what is open tells for itself."""
 
     __slots__ = (
+        "_changes",
         "_files",
         "_forgotten",
         "_location",
@@ -52,13 +71,14 @@ class OffsetCheckpoints:
         self._files = files
         self._location = location
         self._logs = logs
+        self._changes = 0
         self._forgotten: set[TopicPartition] = set()
         """Gone, yet still in the files."""
         self.recovery_points = self._read(RECOVERY_POINTS)
         self.log_starts = self._read(LOG_START_OFFSETS)
         self.high_watermarks = self._read(HIGH_WATERMARKS)
 
-    def _read(self, path: str) -> dict[TopicPartition, Offset]:
+    def _read(self, path: str) -> Offsets:
         try:
             return read_offsets(self._files, path)
         except CorruptRecordError as error:
@@ -67,6 +87,7 @@ class OffsetCheckpoints:
 
     def forget(self, partition: TopicPartition) -> None:
         """It is gone; what the files tell of it is not true of one that comes by its name."""
+        self._changes += 1
         for offsets in (self.recovery_points, self.log_starts, self.high_watermarks):
             if offsets.pop(partition, None) is not None:
                 self._forgotten.add(partition)
@@ -76,13 +97,13 @@ class OffsetCheckpoints:
         crash would believe it."""
         if partition in self._forgotten:
             self.write_recovery_points()
-            self.write_log_starts(self.find_log_starts())
+            self.write_log_starts()
             self._forgotten.clear()
 
     def write(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Write all three, with these high watermarks of what is open."""
         self.write_recovery_points()
-        self.write_log_starts(self.find_log_starts())
+        self.write_log_starts()
         offsets = {
             key: offset for key, offset in self.high_watermarks.items() if key not in self._logs
         }
@@ -93,14 +114,19 @@ class OffsetCheckpoints:
         }
         write_offsets(self._files, HIGH_WATERMARKS, offsets)
 
-    def write_recovery_points(self) -> None:
-        """Those of partitions that are not open stay as they were."""
+    def find_recovery_points(self) -> Offsets:
+        """Below them all is on the disk; of partitions that are not open, as they were."""
         for key, log in self._logs.items():
             if key != METADATA_PARTITION:
                 self.recovery_points[key] = log.recovery_point
-        write_offsets(self._files, RECOVERY_POINTS, self.recovery_points)
+        return dict(self.recovery_points)
 
-    def find_log_starts(self) -> dict[TopicPartition, Offset]:
+    def write_recovery_points(self) -> None:
+        """Write their file, durably: what a worker was about to write does not count."""
+        self._changes += 1
+        write_offsets(self._files, RECOVERY_POINTS, self.find_recovery_points())
+
+    def find_log_starts(self) -> Offsets:
         """Where the logs begin that begin within a segment; of those that are not open, as they
         were."""
         starts = {key: start for key, start in self.log_starts.items() if key not in self._logs}
@@ -109,6 +135,25 @@ class OffsetCheckpoints:
                 starts[key] = log.log_start_offset
         return starts
 
-    def write_log_starts(self, starts: Mapping[TopicPartition, Offset]) -> None:
-        """Write their file, durably. Safe in a worker, one at a time."""
-        write_offsets(self._files, LOG_START_OFFSETS, starts)
+    def write_log_starts(self) -> None:
+        """Write their file, durably; see `write_recovery_points`."""
+        self._changes += 1
+        write_offsets(self._files, LOG_START_OFFSETS, self.find_log_starts())
+
+    # While the broker runs, workers write.
+
+    def plan(self, path: str, offsets: Offsets) -> PlannedCheckpoint:
+        """What a worker is to write."""
+        return PlannedCheckpoint(self._files, path, offsets, self._changes)
+
+    def adopt(self, planned: PlannedCheckpoint) -> bool:
+        """Have the file be what a worker wrote. False when it may not be true any more: a partition
+        is gone, or was cut. `sync` makes it durable."""
+        if planned.changes != self._changes:
+            return False
+        self._files.rename(planned.path + _PLANNED_SUFFIX, planned.path, sync=False)
+        return True
+
+    def sync(self) -> None:
+        """What was adopted survives a loss of power from now on. Safe in a worker."""
+        self._files.sync_folder("")

@@ -3,25 +3,25 @@
 Nothing here waits. A batch goes from the buffer it was received in to the file by one write,
 stamped in place; a read gives a range of a file, to be sent as it is. Source: Kafka's `UnifiedLog`.
 
-Kafka differs: it removes old segments, compacts, and recompresses (`compression.type`). Here logs
-only grow so far, in the codec that they came in.
+What is too old goes by `retention`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.files import Files, Part
+from kafkalite.log.files import Files
 from kafkalite.log.log_folder import LogFolder
-from kafkalite.log.producers import BatchMetadata, ProducerStates
+from kafkalite.log.log_results import NOTHING_READ, Appended, LogRead
+from kafkalite.log.log_sync import LogSync
+from kafkalite.log.producers import ProducerStates
 from kafkalite.log.recovery import (
     Cut,
     check_markers,
     replay_producers,
     take_in,
 )
+from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
@@ -34,29 +34,6 @@ from kafkalite.types import (
     Offset,
     TimestampMs,
 )
-
-
-class Appended(NamedTuple):
-    """Where the records of one append stand."""
-
-    base_offset: Offset
-    last_offset: Offset
-    """Inclusive."""
-    append_time: TimestampMs
-    """The broker's time for a topic of `LogAppendTime`, else -1; its batch's of a duplicate."""
-    is_duplicate: bool = False
-    """Nothing was written: the producer sent these records before."""
-
-
-class LogRead(NamedTuple):
-    """Records from an offset on: whole batches, but for the last, which may be cut short."""
-
-    part: Part | None
-    """On lease: whoever gets it releases it. None when there is nothing to read (yet)."""
-    size_bytes: int
-
-
-NOTHING_READ = LogRead(None, 0)
 
 
 class PartitionLog:
@@ -72,10 +49,12 @@ class PartitionLog:
         "_record_validation",
         "_segments",
         "_snapshots",
+        "_sync",
         "_validator",
         "cuts",
         "end_offset",
         "epochs",
+        "flush_at",
         "folder",
         "log_start_offset",
         "producers",
@@ -106,6 +85,7 @@ class PartitionLog:
         """The offset that the next record gets."""
         self.recovery_point = Offset(0)
         """Below it, all records survive a loss of power."""
+        self._sync: LogSync | None = None
         self.cuts = cuts
         """What opening had to take away."""
         self.configure(config)
@@ -126,6 +106,14 @@ class PartitionLog:
         self._validator = BatchValidator(self.name, config, self._record_validation)
         for segment in self._segments.all:
             segment.config = config
+        self.flush_at: int = self.recovery_point + config.flush_messages
+        """Once `end_offset` is here, the log is due to be synced: `flush.messages`, or a roll."""
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether so much is not synced that readers are to wait for it, as `flush.messages`
+        asks."""
+        return self.end_offset - self.recovery_point >= self._config.flush_messages
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -157,13 +145,16 @@ class PartitionLog:
         `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
         """
         validator = self._validator
-        headers = validator.check(records, now, origin)
+        if validator.target is None:
+            headers = validator.check(records, now, origin)
+        else:
+            records, headers = validator.recompress(records, now, origin)
         first = headers[0]
         base_offset = self.end_offset
         if first.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.CLIENT:
             duplicate = self.producers.check(first, base_offset)
             if duplicate is not None:
-                return _repeated(duplicate)
+                return Appended.repeated(duplicate)
         elif origin is not AppendOrigin.CLIENT:
             check_markers(records, headers)
         offset, position, latest = base_offset, 0, NO_TIMESTAMP
@@ -178,6 +169,7 @@ class PartitionLog:
             base_offset,
             Offset(offset - 1),
             now if validator.stamps_append_time else NO_TIMESTAMP,
+            len(records),
         )
 
     def _write(
@@ -230,6 +222,7 @@ class PartitionLog:
         self._segments.add(
             Segment.create(self._files, self.folder.path, active.end_offset, self._config, now)
         )
+        self.flush_at = 0
 
     # Read.
 
@@ -294,23 +287,28 @@ class PartitionLog:
     # Cut, sync, close.
 
     def delete_records(self, offset: Offset) -> None:
-        """Begin at `offset`, unless the log does later already; whole segments below it go.
+        """Begin at `offset`, unless the log does later already.
 
-        Producers keep what is known of them. The segment that has `offset` stays as it is, and the
-        checkpoint of log starts tells where to begin in it.
+        Producers keep what is known of them, and segments stay until `retire_below`: the checkpoint
+        of log starts tells where to begin in them.
         """
         if offset > self.end_offset:
             raise InvariantError(
                 f"{self.folder.path}: a log of {self.end_offset} cannot begin at {offset}"
             )
-        if offset < self.log_start_offset:
-            return
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
-        if self._segments.remove_below(offset):
-            self.folder.is_durable = False
-            self._snapshots.remove_below(self._segments.first_offset)
+
+    def retire_below(self, offset: Offset) -> RetiredFiles:
+        """Begin at `offset` or later, and let go of all segments below it but the active one.
+
+        `OSError` leaves the segments that the disk did not let go."""
+        self.delete_records(offset)
+        self.folder.is_durable = False
+        paths = self._segments.retire_below(offset)
+        paths += self._snapshots.retire_below(self._segments.first_offset)
+        return RetiredFiles(self._files, tuple(paths))
 
     def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
         """Drop every record at or above `offset`, and what else stands in the same batch.
@@ -329,6 +327,7 @@ class PartitionLog:
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
+        self._sync = None
         self.epochs.truncate_from_end(offset)
         self.epochs.save(sync=True)
         self.load_producers(now)
@@ -346,15 +345,34 @@ class PartitionLog:
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""
+        sync = self.begin_sync()
+        try:
+            sync.run()
+        except OSError:
+            self.end_sync(sync, is_durable=False)
+            raise
+        self.end_sync(sync, is_durable=True)
+
+    def begin_sync(self) -> LogSync:
+        """All records so far are to survive a loss of power: `run` it, and then `end_sync`, before
+        another is begun."""
         folder = self.folder
-        if not folder.is_durable:
-            self._files.sync_folder(folder.path.rpartition("/")[0])
+        above = () if folder.is_durable else (folder.path.rpartition("/")[0],)
         unsynced = folder.unsynced(self.recovery_point)
-        for path in unsynced.files:
-            self._files.sync_file(path)
-        for path in unsynced.folders:
-            self._files.sync_folder(path)
-        self.synced()
+        folder.synced()
+        self.flush_at = self.end_offset + self._config.flush_messages
+        self._sync = LogSync(
+            self._files, self.end_offset, unsynced.files, (*unsynced.folders, *above)
+        )
+        return self._sync
+
+    def end_sync(self, sync: LogSync, *, is_durable: bool) -> None:
+        """`sync` is over: the disk has it all, or may have none of it."""
+        if is_durable and sync is self._sync:
+            self.recovery_point = sync.end_offset
+        else:  # Or else the log was cut meanwhile, and has other records since.
+            self.folder.not_synced(self.recovery_point)
+        self._sync = None
 
     def synced(self) -> None:
         """All that `folder.unsynced` told of is on the disk now."""
@@ -376,7 +394,3 @@ class PartitionLog:
         """Let the files go, with nothing written; the next use opens them again."""
         for segment in self._segments.all:
             segment.close()
-
-
-def _repeated(batch: BatchMetadata) -> Appended:
-    return Appended(batch.first_offset, batch.last_offset, batch.timestamp, is_duplicate=True)

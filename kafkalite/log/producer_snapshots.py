@@ -9,7 +9,7 @@ Written when a segment rolls and when the log closes. Big-endian (Kafka's `Produ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 
 from kafkalite.errors import CorruptRecordError
@@ -17,6 +17,7 @@ from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
 from kafkalite.protocol.records.crc import load_crc32c
+from kafkalite.log.retired_files import retire
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
 
 SNAPSHOT_SUFFIX = ".snapshot"
@@ -93,11 +94,15 @@ class ProducerSnapshots:
                     self.is_synced = not states
         return self.newest
 
-    def remove_below(self, offset: Offset) -> None:
-        """Remove those of segments that are gone; the newest stays."""
-        for found in self.offsets():
-            if found < offset and found != self.newest:
-                self._files.remove(self._path(found))
+    def retire_below(self, offset: Offset) -> list[str]:
+        """Rename those of segments that are gone, and tell their new names; the newest stays."""
+        gone = [found for found in self.offsets() if found < offset and found != self.newest]
+        return retire(self._files, map(self._path, gone))
+
+    def retire_at(self, offsets: Iterable[Offset]) -> list[str]:
+        """As `retire_below`, those at just these offsets."""
+        gone = [offset for offset in offsets if offset != self.newest]
+        return retire(self._files, map(self._path, gone))
 
     def unsynced(self) -> list[str]:
         """The newest one, while the disk may not have its bytes."""

@@ -28,12 +28,13 @@ from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from kafkalite.log.unfinished_swaps import finish_swaps
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import read_records
 from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-_TEMPORARY_SUFFIXES = (".deleted", ".cleaned", ".tmp")
+_TEMPORARY_SUFFIXES = (".deleted", ".tmp")
 _CONTROL_BATCH_BYTES = 1 << 16
 """A control batch holds one record of a few bytes, and no Kafka compresses it."""
 
@@ -106,7 +107,7 @@ class LogLoader:
         return LoadedSegments(segments, end_offset, tuple(cuts))
 
     def _find_segments(self) -> list[Segment]:
-        names = self.files.list(self.folder)
+        names = finish_swaps(self.files, self.folder, self.files.list(self.folder))
         bases: list[Offset] = []
         for name in names:
             stem, _, suffix = name.partition(".")

@@ -10,11 +10,13 @@ Source: Kafka's `LogSegment`; tests hold the index entries against segments that
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import InvariantError
 from kafkalite.log.files import File, Files, Part
+from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
 from kafkalite.protocol.records.times import LookupBudget, read_times
@@ -162,6 +164,12 @@ class Segment:
     def max_timestamp(self) -> TimestampMs:
         """The latest timestamp of its records; -1 when none has one."""
         return self.indexes.max_timestamp
+
+    @property
+    def largest_timestamp(self) -> TimestampMs:
+        """What its age counts from: `max_timestamp`, or when it was made or opened."""
+        latest = self.max_timestamp
+        return latest if latest >= 0 else self.created_ms
 
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
@@ -337,9 +345,25 @@ class Segment:
             self._file.close()
             self._file = None
 
+    def _names(self) -> list[str]:
+        """All files that it may have; the `.log` first, without which the others mean nothing."""
+        suffixes = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+        return [self._path + suffix for suffix in suffixes]
+
     def delete(self) -> None:
         """Close, and remove all its files; slices given out stay readable."""
         self.close()
-        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
-            if self._files.exists(self._path + suffix):
-                self._files.remove(self._path + suffix)
+        for name in filter(self._files.exists, self._names()):
+            self._files.remove(name)
+
+    def retire(self) -> list[str]:
+        """Close, and rename all its files: their new names. Slices given out stay readable.
+
+        `OSError` when the `.log` keeps its name. Indexes without it are removed by the next start.
+        """
+        self.close()
+        log, *indexes = self._names()
+        renamed = retire(self._files, [log])
+        with suppress(OSError):
+            renamed += retire(self._files, indexes)
+        return renamed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafkalite.log.scan import BatchRange
@@ -75,17 +76,33 @@ class SegmentList:
         batch = segment.find(offset)
         return segment.size if batch is None else batch.position
 
-    def remove_below(self, offset: Offset) -> bool:
-        """Delete the segments that end at or below `offset`, but never the active one; False when
-        there is none."""
-        count = 0
-        while count + 1 < len(self._bases) and self._bases[count + 1] <= offset:
-            count += 1
-        gone = self._segments[:count]
-        del self._segments[:count], self._bases[:count]
-        for segment in gone:
-            segment.delete()
-        return bool(gone)
+    def retire_below(self, offset: Offset) -> list[str]:
+        """Take out the segments that end at or below `offset`, but never the active one, and rename
+        their files: the new names, oldest first.
+
+        The one whose `.log` a disk refuses to rename stays, and so do those after it: `OSError`.
+        """
+        renamed = []
+        while len(self._bases) > 1 and self._bases[1] <= offset:
+            renamed += self._segments[0].retire()
+            del self._segments[0], self._bases[0]
+        return renamed
+
+    def has_closed(self, neighbours: Sequence[Segment]) -> bool:
+        """Whether these still stand here one after the other, below the active one."""
+        if not neighbours:
+            return True
+        at = bisect_left(self._bases, neighbours[0].base_offset)
+        held = self._segments[at : at + len(neighbours)]
+        return held == list(neighbours) and held[-1] is not self.active
+
+    def replace(self, neighbours: Sequence[Segment], new: Segment) -> None:
+        """Have `new` where these were, all of them closed. It begins where the first one does."""
+        assert self.has_closed(neighbours), "only what is here is replaced"
+        assert new.base_offset == neighbours[0].base_offset, "segments ascend"
+        at = bisect_left(self._bases, new.base_offset)
+        self._segments[at : at + len(neighbours)] = [new]
+        self._bases[at : at + len(neighbours)] = [new.base_offset]
 
     def remove_above(self, offset: Offset) -> bool:
         """Delete the segments that begin above `offset`; False when none is left."""

@@ -11,7 +11,7 @@ Source: Kafka's `MetadataImage` and the registrations in `org.apache.kafka.metad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -76,6 +76,18 @@ class PartitionImage(NamedTuple):
     """1: the leader came by an unclean election and still recovers."""
     eligible_leader_replicas: tuple[BrokerId, ...] = ()
     last_known_elr: tuple[BrokerId, ...] = ()
+
+    def directory_of(self, broker: BrokerId) -> Uuid:
+        """Where that broker has its replica, as far as it is known: `UNASSIGNED_DIRECTORY` else."""
+        if broker not in self.replicas or not self.directories:
+            return UNASSIGNED_DIRECTORY
+        return self.directories[self.replicas.index(broker)]
+
+    def is_offline(self, broker: BrokerId, log_dirs: Collection[Uuid]) -> bool:
+        """Whether that broker's replica is in none of its `log_dirs`; not, when it tells none."""
+        directory = self.directory_of(broker)
+        known = directory not in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY)
+        return known and bool(log_dirs) and directory not in log_dirs
 
 
 class TopicImage(NamedTuple):

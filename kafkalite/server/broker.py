@@ -110,7 +110,7 @@ class Broker:
             clock,
             ports.entropy,
             storage.directory,
-            log_starts_interval_ms=config.log_flush_start_offset_checkpoint_interval_ms,
+            config,
         )
         try:
             self._services = self._wire(storage)
@@ -136,8 +136,8 @@ class Broker:
             storage.directory,
             clock=ports.clock,
             entropy=ports.entropy,
-            remove_later=self._housekeeping.remove_later,
-            make_later=self._housekeeping.make_later,
+            remove_later=self._housekeeping.folders.remove_later,
+            make_later=self._housekeeping.folders.make_later,
         )
         self._controller = ControllerDriver(
             ports.clock,
@@ -244,7 +244,7 @@ class Broker:
                 self.fail(error)
 
         session.watch(folded)
-        self._housekeeping.start()
+        self._housekeeping.start(self._replicas.held)
         session.register(
             BrokerRegistration(
                 broker_id=self._config.node_id,

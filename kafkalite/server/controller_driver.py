@@ -18,11 +18,14 @@ from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
     AllocateProducerIds,
     AlterConfigs,
+    AssignDirectories,
     ConfigsAltered,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
+    DirectoriesKnown,
     Event,
+    FailDirectories,
     LoseBroker,
     PartitionsCreated,
     ProducerIdBlock,
@@ -59,7 +62,13 @@ MAX_EARLY = 10_000
 """What a store may tell while the metadata is loaded; more of it ends the term."""
 
 ControllerRequest = (
-    CreateTopics | DeleteTopics | CreatePartitions | AlterConfigs | AllocateProducerIds
+    CreateTopics
+    | DeleteTopics
+    | CreatePartitions
+    | AlterConfigs
+    | AllocateProducerIds
+    | AssignDirectories
+    | FailDirectories
 )
 """Events that brokers ask for; the others come from the store."""
 
@@ -141,6 +150,12 @@ class ControllerDriver:
     @overload
     def submit(
         self, event: AllocateProducerIds, on_reply: Callable[[ProducerIdBlock | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self,
+        event: AssignDirectories | FailDirectories,
+        on_reply: Callable[[DirectoriesKnown | KafkaError], None],
     ) -> None: ...
     def submit(
         self,

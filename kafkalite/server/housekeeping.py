@@ -1,28 +1,30 @@
-"""Work that no request waits for. Blocking parts go to the workers, one at a time."""
+"""Work that no request waits for: when it is done. What it is, each part says for itself."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from kafkalite.log.directories import FolderPlan, LogDirectory
-from kafkalite.log.partition_log import PartitionLog
-from kafkalite.ports.clock import Clock, Timer
+from kafkalite.config.views import BrokerConfig
+from kafkalite.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS
+from kafkalite.log.directories import LogDirectory
+from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
-from kafkalite.types import Offset, TimestampMs, TopicPartition
-
-_log = logging.getLogger(__name__)
+from kafkalite.server.checkpoint_writer import CheckpointWriter
+from kafkalite.server.partition import Partition
+from kafkalite.server.partition_folders import PartitionFolders
+from kafkalite.server.periodic import Periodic
+from kafkalite.server.retention_checks import RetentionChecks
 
 PRODUCER_CHECK_INTERVAL_MS = 600_000
 """`producer.id.expiration.check.interval.ms`, an internal setting of Kafka's with this default."""
 
 
 class Housekeeping:
-    """Makes the folders of new partitions and removes those of deleted ones, writes the checkpoint
-    of log starts, and forgets producers that fell silent. Retention and compaction will live here
-    too."""
+    """Deletes old segments, writes checkpoints, forgets producers that fell silent, makes and
+    removes folders."""
 
     def __init__(
         self,
@@ -31,108 +33,61 @@ class Housekeeping:
         clock: Clock,
         entropy: Entropy,
         directory: LogDirectory,
-        *,
-        log_starts_interval_ms: int,
+        config: BrokerConfig,
     ) -> None:
-        self._tasks = tasks
         self._clock = clock
-        self._entropy = entropy
-        self._timer: Timer | None = None
-        self._workers = workers
         self._directory = directory
-        self._folders: deque[str] = deque()
-        self._is_removing = False
-        self._without_folder: deque[tuple[TopicPartition, PartitionLog]] = deque()
-        self._is_making = False
-        self._log_starts_interval_ms = log_starts_interval_ms
-        self._log_starts_timer: Timer | None = None
-        self._written_log_starts: dict[TopicPartition, Offset] = {}
-        self._is_stopped = False
+        self._config = config
+        self._jobs: list[Periodic] = []
+        self.folders = PartitionFolders(tasks, workers, entropy, directory)
+        self._retention = RetentionChecks(tasks, workers, clock)
+        checkpoints = directory.checkpoints
+        self._log_starts, self._recovery_points = (
+            CheckpointWriter(tasks, workers, checkpoints, path, find)
+            for path, find in (
+                (LOG_START_OFFSETS, checkpoints.find_log_starts),
+                (RECOVERY_POINTS, checkpoints.find_recovery_points),
+            )
+        )
 
-    def start(self) -> None:
-        """Go on with what the last run left, and look around from now on."""
+    def start(self, partitions: Callable[[], Iterable[Partition]]) -> None:
+        """Go on with what the last run left, and look around from now on. `partitions`: those that
+        are in use at the moment."""
         for folder in self._directory.find_deleted():
-            self.remove_later(folder)
-        self._expire_producers()
-        self._check_log_starts_later()
+            self.folders.remove_later(folder)
+        config = self._config
+        self._every(
+            config.log_retention_check_interval_ms, partial(self._retention.check, partitions)
+        )
+        self._every(
+            config.log_flush_start_offset_checkpoint_interval_ms, self._log_starts.write_later
+        )
+        self._every(
+            config.log_flush_offset_checkpoint_interval_ms, self._recovery_points.write_later
+        )
+        self._jobs.append(
+            Periodic(
+                self._clock,
+                self._expire_producers,
+                first_after_ms=PRODUCER_CHECK_INTERVAL_MS,
+                interval_ms=PRODUCER_CHECK_INTERVAL_MS,
+            )
+        )
+
+    def _every(self, interval_ms: int, job: Callable[[], None]) -> None:
+        first_after_ms = self._config.log_initial_task_delay_ms
+        self._jobs.append(
+            Periodic(self._clock, job, first_after_ms=first_after_ms, interval_ms=interval_ms)
+        )
 
     def stop(self) -> None:
-        """Look around no more. What is being removed is waited for by its task group."""
-        self._is_stopped = True
-        for timer in (self._timer, self._log_starts_timer):
-            if timer is not None:
-                timer.cancel()
-
-    def remove_later(self, folder: str) -> None:
-        """Remove a folder that was renamed for deletion. What a stop interrupts, the next start
-        goes on with."""
-        self._folders.append(folder)
-        if not self._is_removing:
-            self._is_removing = True
-            self._tasks.create_task(self._remove())
-
-    def make_later(self, partition: TopicPartition, log: PartitionLog) -> None:
-        """Make the folder of a log that has none, unless it makes one itself before. What a stop
-        interrupts needs none."""
-        self._without_folder.append((partition, log))
-        if not self._is_making:
-            self._is_making = True
-            self._tasks.create_task(self._make())
+        """Look around no more. What is under way is waited for by its task group."""
+        for job in self._jobs:
+            job.stop()
+        self._retention.stop()
+        self.folders.stop()
 
     def _expire_producers(self) -> None:
         now = self._clock.now_ms()
         for log in self._directory.logs.values():
             log.producers.remove_expired(now)
-        self._timer = self._clock.call_at(now + PRODUCER_CHECK_INTERVAL_MS, self._expire_producers)
-
-    def _check_log_starts_later(self) -> None:
-        if self._is_stopped:
-            return
-        at_ms = TimestampMs(self._clock.now_ms() + self._log_starts_interval_ms)
-        self._log_starts_timer = self._clock.call_at(at_ms, self._check_log_starts)
-
-    def _check_log_starts(self) -> None:
-        starts = self._directory.checkpoints.find_log_starts()
-        if starts == self._written_log_starts:
-            self._check_log_starts_later()
-        else:
-            self._tasks.create_task(self._write_log_starts(starts))
-
-    async def _write_log_starts(self, starts: dict[TopicPartition, Offset]) -> None:
-        try:
-            await self._workers.run(self._directory.checkpoints.write_log_starts, starts)
-            self._written_log_starts = starts
-        except OSError as error:
-            _log.warning("the checkpoint of log starts cannot be written: %s", error)
-        self._check_log_starts_later()
-
-    async def _remove(self) -> None:
-        try:
-            while self._folders and not self._is_stopped:
-                folder = self._folders.popleft()
-                try:
-                    await self._workers.run(self._directory.remove, folder)
-                except OSError as error:
-                    _log.warning(
-                        "%s cannot be removed, the next start tries again: %s", folder, error
-                    )
-        finally:
-            self._is_removing = False
-
-    async def _make(self) -> None:
-        try:
-            while self._without_folder and not self._is_stopped:
-                partition, log = self._without_folder.popleft()
-                if not log.folder.exists and self._directory.logs.get(partition) is log:
-                    await self._make_one(self._directory.plan(partition, log, self._entropy.uuid()))
-        finally:
-            self._is_making = False
-
-    async def _make_one(self, plan: FolderPlan) -> None:
-        try:
-            await self._workers.run(self._directory.build, plan)
-            if self._directory.adopt(plan):
-                return
-        except OSError as error:
-            _log.warning("%s has no folder until its first record: %s", plan.partition, error)
-        self.remove_later(plan.folder)

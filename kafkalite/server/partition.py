@@ -10,7 +10,8 @@ from collections.abc import Callable
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.epochs import EpochEnd
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher
@@ -64,6 +65,11 @@ class Partition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.leader
 
+    @property
+    def high_watermark(self) -> Offset:
+        """The leader's, or as it was when this broker last led."""
+        return self.last_high_watermark if self.leader is None else self.leader.high_watermark
+
     def append(
         self,
         records: memoryview,
@@ -79,7 +85,7 @@ class Partition:
             records, leader_epoch=leader.leader_epoch, now=now, origin=origin
         )
         if leader.appended(self.log.end_offset):
-            self._high_watermark_moved(leader.high_watermark, len(records))
+            self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
         return appended
 
     def read(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
-from kafkalite.log.validation import InvalidRecordsError, UnfitBatchesError
+from kafkalite.log.record_checks import InvalidRecordsError
+from kafkalite.log.validation import UnfitBatchesError
 from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.produce import (
     BatchIndexAndErrorMessage,

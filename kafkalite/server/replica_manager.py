@@ -142,11 +142,7 @@ class ReplicaManager:
     def high_watermarks(self) -> dict[TopicPartition, Offset]:
         """To be remembered over a stop."""
         return {
-            TopicPartition(partition.topic, partition.index): (
-                partition.last_high_watermark
-                if partition.leader is None
-                else partition.leader.high_watermark
-            )
+            TopicPartition(partition.topic, partition.index): partition.high_watermark
             for partition in (*self._open_ones(), *self._offline.values())
         }
 
@@ -165,6 +161,10 @@ class ReplicaManager:
 
     def partitions(self) -> Iterable[Partition]:
         """All replicas that are open here."""
+        return list(self._open_ones())
+
+    def held(self) -> list[Partition]:
+        """Those that are open and in use at the moment."""
         return list(self._open_ones())
 
     def _open_ones(self) -> Iterator[Partition]:

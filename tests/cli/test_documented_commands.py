@@ -22,7 +22,17 @@ COMMANDS = [
 
 def test_there_are_some_of_every_kind() -> None:
     kinds = {command.split()[0] for command in COMMANDS}
-    assert kinds == {"serve", "run", "topics", "produce", "consume", "groups", "configs"}
+    assert kinds == {
+        "serve",
+        "run",
+        "topics",
+        "produce",
+        "consume",
+        "groups",
+        "configs",
+        "dump-log",
+        "verify-log",
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)

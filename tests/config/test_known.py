@@ -61,7 +61,7 @@ def test_older_keys_are_no_keys_of_today() -> None:
 
 
 def test_keys_without_effect_are_described_as_such_or_not_read_yet() -> None:
-    for name in broker_keys():
+    for name in broker_keys() | internal_keys():
         acts = name in BROKER_KEYS and name not in NOT_YET
         assert (kind_of(name) is Kind.ACTS) == acts
 

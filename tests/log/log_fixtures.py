@@ -8,7 +8,8 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.log import opening
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import RecordValidation
 from kafkalite.protocol.records.batch import BatchHeader, iter_headers
 from kafkalite.protocol.records.record import Record, build_batch

@@ -8,6 +8,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.retention import delete_old_segments
 from kafkalite.types import LeaderEpoch, Offset
 from tests.log.log_fixtures import (
     EPOCH,
@@ -32,6 +33,12 @@ def log_of(count: int, files: MemoryFiles | None = None) -> PartitionLog:
     for _ in range(count):
         append(log, batch())
     return log
+
+
+def delete(log: PartitionLog, offset: int) -> None:
+    """Delete, and let retention look."""
+    log.delete_records(Offset(offset))
+    delete_old_segments(log, high_watermark=log.end_offset, now=NOW)
 
 
 def base_offsets(log: PartitionLog) -> list[int]:
@@ -67,7 +74,7 @@ def test_a_batch_in_which_the_log_begins_is_read_whole() -> None:
 def test_whole_segments_go_but_never_the_last(offset: int, kept: list[int]) -> None:
     files = MemoryFiles()
     log = log_of(6, files)
-    log.delete_records(Offset(offset))
+    delete(log, offset)
     assert base_offsets(log) == kept
     assert log.first_segment_offset == kept[0]
     assert names(files, ".log") == kept
@@ -92,7 +99,7 @@ def test_beyond_the_end_is_no_place_to_begin() -> None:
 
 def test_appends_go_on_where_all_was_deleted() -> None:
     log = log_of(4)
-    log.delete_records(Offset(4))
+    delete(log, 4)
     assert read(log, 4) == b""
     assert append(log, batch()).base_offset == 4
     assert headers(read(log, 4))[0].base_offset == 4
@@ -108,14 +115,14 @@ def test_snapshots_of_segments_that_are_gone_go_too() -> None:
     files = MemoryFiles()
     log = log_of(6, files)
     assert names(files, ".snapshot") == [2, 4]
-    log.delete_records(Offset(4))
+    delete(log, 4)
     assert names(files, ".snapshot") == [4]
 
 
 def test_the_newest_snapshot_stays() -> None:
     files = MemoryFiles()
     log = log_of(5, files)
-    log.delete_records(Offset(5))
+    delete(log, 5)
     assert names(files, ".snapshot") == [4]
 
 
@@ -123,7 +130,7 @@ def test_producers_keep_what_is_known_of_them() -> None:
     log = open_log(config=TWO_A_SEGMENT)
     for sequence in range(4):
         append(log, idempotent(sequence))
-    log.delete_records(Offset(4))
+    delete(log, 4)
     assert append(log, idempotent(3)).is_duplicate
     assert append(log, idempotent(4)).base_offset == 4
 
@@ -132,7 +139,7 @@ def test_a_slice_on_lease_outlives_its_segment() -> None:
     log = log_of(4)
     whole = stored(log)
     found = log.read(Offset(0), max_bytes=1 << 20, max_offset=Offset(4), first_batch_whole=True)
-    log.delete_records(Offset(4))
+    delete(log, 4)
     assert isinstance(found.part, memoryview)
     assert bytes(found.part) == whole[: 2 * SIZE]
     found.part.release()
@@ -142,7 +149,7 @@ def test_a_slice_on_lease_outlives_its_segment() -> None:
 def test_a_log_begins_where_the_checkpoint_says(clean: bool) -> None:
     files = MemoryFiles()
     log = log_of(6, files)
-    log.delete_records(Offset(3))
+    delete(log, 3)
     log.close()
     log.sync()
     again = open_log(files, TWO_A_SEGMENT, clean=clean, log_start_offset=3)
@@ -153,7 +160,7 @@ def test_a_log_begins_where_the_checkpoint_says(clean: bool) -> None:
 def test_without_the_checkpoint_it_begins_with_its_first_segment() -> None:
     files = MemoryFiles()
     log = log_of(6, files)
-    log.delete_records(Offset(3))
+    delete(log, 3)
     again = open_log(files, TWO_A_SEGMENT, clean=False)
     assert (again.log_start_offset, again.end_offset) == (2, 6)
 
@@ -170,11 +177,11 @@ def test_times_are_looked_up_among_what_is_left() -> None:
 
 def test_the_same_again_drops_what_was_rolled_meanwhile() -> None:
     log = log_of(2)
-    log.delete_records(Offset(2))
+    delete(log, 2)
     assert base_offsets(log) == [0]
     append(log, batch())
     assert base_offsets(log) == [0, 2]
-    log.delete_records(Offset(2))
+    delete(log, 2)
     assert base_offsets(log) == [2]
 
 

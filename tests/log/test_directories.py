@@ -437,7 +437,7 @@ def test_a_start_within_a_segment_is_remembered_over_a_crash_once_written(
 ) -> None:
     directory = open_directory(files)
     start_within_a_segment(directory)
-    directory.checkpoints.write_log_starts(directory.checkpoints.find_log_starts())
+    directory.checkpoints.write_log_starts()
     for log in directory.logs.values():
         log.sync()
     directory.abandon()
@@ -462,7 +462,7 @@ def test_a_start_at_a_segment_is_no_line_of_the_checkpoint(files: MemoryFiles) -
     append(log, batch())
     log.roll(NOW)
     append(log, batch())
-    log.delete_records(Offset(1))
+    log.retire_below(Offset(1))
     assert directory.checkpoints.find_log_starts() == {}
 
 

@@ -36,8 +36,8 @@ def base_offsets(log: PartitionLog) -> list[int]:
 
 def test_offsets_follow_each_other_and_are_stamped() -> None:
     log = open_log()
-    assert append(log, batch(1, 2, 3)) == (0, 2, -1, False)
-    assert append(log, batch(4)) == (3, 3, -1, False)
+    assert append(log, batch(1, 2, 3)) == (0, 2, -1, len(batch(1, 2, 3)))
+    assert append(log, batch(4)) == (3, 3, -1, len(batch(4)))
     assert log.end_offset == 4
     first, second = headers(stored(log))
     assert (first.base_offset, second.base_offset) == (0, 3)
@@ -206,8 +206,8 @@ class TestProducers:
         log = open_log()
         append(log, idempotent(0, 2))
         append(log, idempotent(2, 3))
-        assert append(log, idempotent(0, 2)) == (0, 1, NOW, True)
-        assert append(log, idempotent(2, 3)) == (2, 4, NOW, True)
+        assert append(log, idempotent(0, 2)) == (0, 1, NOW, 0)
+        assert append(log, idempotent(2, 3)) == (2, 4, NOW, 0)
         assert log.end_offset == 5
 
     def test_five_batches_back(self) -> None:

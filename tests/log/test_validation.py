@@ -8,10 +8,11 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.log import validation
+from kafkalite.log import record_checks
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.validation import AppendOrigin, InvalidRecordsError
+from kafkalite.log.record_checks import InvalidRecordsError
+from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.batch import (
     TimestampType,
     compute_crc,
@@ -184,7 +185,7 @@ def test_a_compacted_topic_wants_keys() -> None:
 def test_log_append_time_is_stamped() -> None:
     config = TopicConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
     log = open_log(config=config)
-    assert append(log, batch(5, 6)) == (0, 1, NOW, False)
+    assert append(log, batch(5, 6)) == (0, 1, NOW, len(batch(5, 6)))
     (header,) = headers(stored(log))
     assert header.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert header.max_timestamp == NOW
@@ -329,7 +330,7 @@ def test_a_batch_may_not_cost_more_than_so_much(
     config = TopicConfig(max_message_bytes=2000)
     log = open_log(config=config, record_validation="full")
     data = build_batch([Record(b"k", bytes(1100), timestamp=NOW)] * 3, compression=Compression.ZSTD)
-    monkeypatch.setattr(validation, limit, value)
+    monkeypatch.setattr(record_checks, limit, value)
     assert refusal(log, bytearray(data), AppendOrigin.CLIENT).code is ErrorCode.INVALID_RECORD
     monkeypatch.undo()
     assert append(log, data).last_offset == 2

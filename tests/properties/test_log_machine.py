@@ -7,6 +7,7 @@ holding them: what is on the disk of it begins with the first segment.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,7 @@ from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.retention import delete_old_segments
 from kafkalite.protocol.records.batch import stamp
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import (
@@ -89,6 +91,12 @@ class Model:
         return last[-1].base_sequence + len(last[-1].timestamps) if last else 0
 
 
+def largest_timestamp(batches: list[Batch]) -> int:
+    """Without any the age counts from when the segment was made or opened, which is `NOW` here."""
+    latest = max((time for batch in batches for time in batch.timestamps), default=-1)
+    return latest if latest >= 0 else NOW
+
+
 class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +129,7 @@ class LogMachine(RuleBasedStateMachine):
     def append(self, batch: bytearray, times: list[TimestampMs], **producer: int) -> None:
         base = Offset(self.model.end_offset)
         appended = self.log.append_as_leader(memoryview(batch), leader_epoch=self.epoch, now=NOW)
-        assert appended == (base, base + len(times) - 1, -1, False)
+        assert appended[:3] == (base, base + len(times) - 1, -1)
         expected = bytearray(batch)
         stamp(expected, 0, base_offset=base, leader_epoch=self.epoch)
         self.model.batches.append(
@@ -185,9 +193,61 @@ class LogMachine(RuleBasedStateMachine):
         self.log.delete_records(offset)
         self.model.start = max(self.model.start, offset)
         self.model.highest_start = max(self.model.highest_start, self.model.start)
-        first, *others = (segment.base_offset for segment in self.log.segments)
-        assert first <= self.model.start
-        assert offset < self.model.start or all(base > offset for base in others)
+
+    @rule(
+        retention_bytes=st.integers(min_value=-1, max_value=3000),
+        retention_ms=st.integers(min_value=-1, max_value=450),
+        high_watermark=offsets,
+    )
+    def retain(self, retention_bytes: int, retention_ms: int, high_watermark: Offset) -> None:
+        """Of the records that are in the log the oldest ones go, by segments."""
+        now = TimestampMs(400)
+        high_watermark = Offset(min(high_watermark, self.model.end_offset))
+        segments = self.segments()
+        self.log.configure(
+            CONFIG._replace(retention_bytes=retention_bytes, retention_ms=retention_ms)
+        )
+        delete_old_segments(self.log, high_watermark=high_watermark, now=now)
+        self.log.configure(CONFIG)
+
+        def drop(is_due: Callable[[list[Batch], int | None], bool]) -> None:
+            while segments:
+                batches = segments[0][1]
+                following = segments[1][0] if len(segments) > 1 else None
+                end = self.model.end_offset if following is None else following
+                if end > high_watermark or (following is None and not batches):
+                    return
+                if not is_due(batches, following):
+                    return
+                del segments[0]
+
+        drop(lambda batches, following: following is not None and following <= self.model.start)
+        size = sum(len(batch.data) for _, batches in segments for batch in batches)
+
+        def is_beyond_size(batches: list[Batch], following: int | None) -> bool:
+            nonlocal size
+            after = size - sum(len(batch.data) for batch in batches)
+            if retention_bytes < 0 or after < retention_bytes:
+                return False
+            size = after
+            return True
+
+        drop(is_beyond_size)
+        if retention_ms >= 0:
+            drop(lambda batches, following: now - largest_timestamp(batches) > retention_ms)
+        first = segments[0][0] if segments else self.model.end_offset
+        assert self.log.first_segment_offset == first
+        self.model.start = max(self.model.start, first)
+        self.model.highest_start = max(self.model.highest_start, self.model.start)
+
+    def segments(self) -> list[tuple[int, list[Batch]]]:
+        """Where each begins, and what the model has in it."""
+        bases = [segment.base_offset for segment in self.log.segments]
+        ends = [*bases[1:], self.model.end_offset + 1]
+        return [
+            (base, [each for each in self.model.batches if base <= each.base_offset < end])
+            for base, end in zip(bases, ends, strict=True)
+        ]
 
     @rule()
     def write_start_checkpoint(self) -> None:

@@ -19,7 +19,7 @@ from kafkalite.protocol.messages.init_producer_id import (
     InitProducerIdResponse,
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
-from kafkalite.server.housekeeping import Housekeeping
+from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
@@ -186,7 +186,7 @@ async def test_folders_whose_removal_a_crash_interrupted_are_removed_by_the_next
 ) -> None:
     files = MemoryFiles()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Housekeeping, "remove_later", lambda self, folder: None)
+        patch.setattr(PartitionFolders, "remove_later", lambda self, folder: None)
         async with crashed(simulation, files) as running:
             await running.create("t", 2)
             await running.delete("t")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.log.partition_log import LogRead
+from kafkalite.log.log_results import LogRead
 from kafkalite.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,

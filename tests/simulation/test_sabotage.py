@@ -19,7 +19,8 @@ from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.draft import Draft
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode
-from kafkalite.log.partition_log import Appended, LogRead, PartitionLog
+from kafkalite.log.log_results import Appended, LogRead
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.changes import Change
 from kafkalite.protocol.messages.metadata_records import PartitionRecord, TopicRecord
 from kafkalite.protocol.records.batch import iter_headers
@@ -57,7 +58,8 @@ def loses_an_append(patch: Patch) -> None:
             appended: Appended = original(log, records, **options)
             return appended
         count = sum(header.records_count for _, header in iter_headers(records))
-        return Appended(log.end_offset, Offset(log.end_offset + count - 1), NO_TIMESTAMP)
+        last = Offset(log.end_offset + count - 1)
+        return Appended(log.end_offset, last, NO_TIMESTAMP, len(records))
 
     patch.setattr(PartitionLog, "append_as_leader", append)
 

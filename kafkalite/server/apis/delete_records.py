@@ -3,14 +3,12 @@
 Versions: 0 to 2.
 - 2 flexible.
 
--1 stands for the high watermark. What is deleted cannot be fetched from when the answer is there;
-the files go with it, segment by segment. The start is written to the log start checkpoint every
+-1 stands for the high watermark. What is deleted cannot be fetched when the answer is there; its
+segments go at the next check of retention. The start is written to the log start checkpoint every
 `log.flush.start.offset.checkpoint.interval.ms` and at a clean stop: after a crash, records of a
 segment that is still there may be back, as in Kafka.
 
 A partition that a request names twice is answered once, for the offset named last.
-
-Kafka differs: a log's files go at its next check of retention. Here they go at once.
 
 Missing: followers are not waited for; they come with replication.
 """

@@ -8,7 +8,7 @@ Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not
 
 acks=0 is never answered, not even when refused: then the connection closes, as Kafka has it.
 acks=all waits for the high watermark, at most `timeout_ms`. Records are decoded where the topic is
-compacted or `kafkalite.record.validation` is `full`, and nowhere else: see `log/validation.py`.
+compacted or recompresses, or `kafkalite.record.validation` is `full`: see `log/validation.py`.
 
 Kafka differs: to null records it gives no answer at all, and the client waits until its own
 timeout. Here they are refused with INVALID_RECORD.

@@ -1,0 +1,86 @@
+"""Folders of partitions that workers make and remove, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+
+from kafkalite.log.directories import FolderPlan, LogDirectory
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.workers import Workers
+from kafkalite.types import TopicPartition
+
+_log = logging.getLogger(__name__)
+
+
+class PartitionFolders:
+    """Those of new partitions are made, those of deleted ones removed. What a stop interrupts, the
+    next start goes on with, or nobody needs."""
+
+    def __init__(
+        self,
+        tasks: asyncio.TaskGroup,
+        workers: Workers,
+        entropy: Entropy,
+        directory: LogDirectory,
+    ) -> None:
+        self._tasks = tasks
+        self._workers = workers
+        self._entropy = entropy
+        self._directory = directory
+        self._doomed: deque[str] = deque()
+        self._is_removing = False
+        self._without_folder: deque[tuple[TopicPartition, PartitionLog]] = deque()
+        self._is_making = False
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Begin with none any more; one that is under way is waited for by its task group."""
+        self._is_stopped = True
+
+    def remove_later(self, folder: str) -> None:
+        """Remove a folder that was renamed for deletion."""
+        self._doomed.append(folder)
+        if not self._is_removing:
+            self._is_removing = True
+            self._tasks.create_task(self._remove())
+
+    def make_later(self, partition: TopicPartition, log: PartitionLog) -> None:
+        """Make the folder of a log that has none, unless it makes one itself before."""
+        self._without_folder.append((partition, log))
+        if not self._is_making:
+            self._is_making = True
+            self._tasks.create_task(self._make())
+
+    async def _remove(self) -> None:
+        try:
+            while self._doomed and not self._is_stopped:
+                folder = self._doomed.popleft()
+                try:
+                    await self._workers.run(self._directory.remove, folder)
+                except OSError as error:
+                    _log.warning(
+                        "%s cannot be removed, the next start tries again: %s", folder, error
+                    )
+        finally:
+            self._is_removing = False
+
+    async def _make(self) -> None:
+        try:
+            while self._without_folder and not self._is_stopped:
+                partition, log = self._without_folder.popleft()
+                if not log.folder.exists and self._directory.logs.get(partition) is log:
+                    await self._make_one(self._directory.plan(partition, log, self._entropy.uuid()))
+        finally:
+            self._is_making = False
+
+    async def _make_one(self, plan: FolderPlan) -> None:
+        try:
+            await self._workers.run(self._directory.build, plan)
+            if self._directory.adopt(plan):
+                return
+        except OSError as error:
+            _log.warning("%s has no folder until its first record: %s", plan.partition, error)
+        self.remove_later(plan.folder)

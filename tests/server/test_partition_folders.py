@@ -1,0 +1,147 @@
+"""Folders of partitions that workers make and remove, in a process whose time is the test's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar, TypeVarTuple
+
+import pytest
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.ports.workers import Workers
+from kafkalite.server.partition_folders import PartitionFolders
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import LeaderEpoch, TopicPartition, Uuid
+from tests.log.log_fixtures import EPOCH, TOPIC_ID, append, batch, close
+from tests.log.test_directories import ORDERS, UNIQUE, open_directory, open_orders
+from tests.server.running import simulated
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class HeldWorkers(Workers):
+    """What is asked of them is done, and its end is told when the test says so."""
+
+    def __init__(self) -> None:
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        result = function(*args)
+        await self.done
+        return result
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class Building:
+    """A log whose folder is being made by a worker."""
+
+    def __init__(self, simulation: Simulation, tasks: asyncio.TaskGroup) -> None:
+        self.files = MemoryFiles()
+        self.directory = open_directory(self.files)
+        self.workers = HeldWorkers()
+        self.building = PartitionFolders(tasks, self.workers, simulation.entropy, self.directory)
+        self.log = open_orders(self.directory)
+        self.log.begin_epoch(EPOCH)
+        self.building.make_later(ORDERS, self.log)
+
+    def folders(self) -> list[str]:
+        """Of partitions; a worker's have a name of their own."""
+        return [name.partition(".")[0] for name in self.files.list("") if name.startswith("orders")]
+
+
+@simulated
+async def test_a_folder_that_a_worker_made_is_the_logs(simulation: Simulation) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks)
+        await simulation.sleep(1)
+        assert world.folders() == ["orders-3"]
+        assert not world.files.exists("orders-3")
+        world.log.begin_epoch(LeaderEpoch(EPOCH + 1))
+        world.workers.done.set_result(None)
+        await simulation.sleep(1)
+        assert world.log.folder.exists
+        assert world.files.exists("orders-3")
+    append(world.log, batch())
+    close(world.directory)
+    again = open_orders(open_directory(world.files))
+    assert (again.end_offset, again.epochs.starts) == (1, ((EPOCH, 0),))
+
+
+@simulated
+async def test_an_append_does_not_wait_for_a_worker(simulation: Simulation) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks)
+        await simulation.sleep(1)
+        append(world.log, batch())
+        assert world.folders() == ["orders-3", "orders-3"]
+        world.workers.done.set_result(None)
+        await simulation.sleep(1)
+        assert world.folders() == ["orders-3"]
+    close(world.directory)
+    assert open_orders(open_directory(world.files)).end_offset == 1
+
+
+@pytest.mark.parametrize("is_made_again", [False, True])
+@simulated
+async def test_a_worker_brings_no_deleted_partition_back(
+    simulation: Simulation, is_made_again: bool
+) -> None:
+    other = Uuid(b"another topic id")
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks)
+        await simulation.sleep(1)
+        assert world.directory.delete_partition(ORDERS, UNIQUE) is None
+        if is_made_again:
+            open_orders(world.directory, other)
+        world.workers.done.set_result(None)
+        await simulation.sleep(1)
+        assert world.folders() == []
+    if is_made_again:
+        append(world.directory.logs[ORDERS], batch())
+        assert world.directory.read_topic_id(ORDERS) == other
+
+
+@simulated
+async def test_a_folder_that_the_disk_refuses_is_told_and_tried_by_the_first_append(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(world.files, "make_folder", full_disk)
+            world.workers.done.set_result(None)
+            await simulation.sleep(1)
+            assert caplog.messages == [
+                "orders-3 has no folder until its first record: [Errno 28] No space left on device"
+            ]
+            with pytest.raises(OSError, match="No space"):
+                append(world.log, batch())
+        assert append(world.log, batch()).base_offset == 0
+
+
+def full_disk(path: str) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@simulated
+async def test_a_stop_waits_for_no_more_than_what_is_under_way(simulation: Simulation) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks)
+        for index in range(4, 9):
+            partition = TopicPartition("orders", index)
+            log = world.directory.open_partition(
+                partition, topic_id=TOPIC_ID, config=TopicConfig(), now=simulation.clock.now_ms()
+            )
+            world.building.make_later(partition, log)
+        world.files.make_folder(f"old-0.{UNIQUE.hex()}-delete")
+        await simulation.sleep(1)
+        world.building.stop()
+        world.building.remove_later(f"old-0.{UNIQUE.hex()}-delete")
+        world.workers.done.set_result(None)
+    assert world.folders() == ["orders-3"]
+    assert world.directory.find_deleted() == [f"old-0.{UNIQUE.hex()}-delete"]
