@@ -16,8 +16,8 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
-from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.log.retired_files import retire
+from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
 
 SNAPSHOT_SUFFIX = ".snapshot"

@@ -17,7 +17,9 @@ VARLONG_BYTES: Final = 10
 _ONE_BYTE = tuple(bytes((byte,)) for byte in range(0x80))
 
 
-def read_varint(data: bytes | memoryview, at: int, max_bytes: int = VARINT_BYTES) -> tuple[int, int]:
+def read_varint(
+    data: bytes | memoryview, at: int, max_bytes: int = VARINT_BYTES
+) -> tuple[int, int]:
     """The number at `at`, and the position after it. `IndexError` where the data ends.
 
     As in Java, bits past the width are dropped, and `CorruptRecordError` comes of a byte past
