@@ -17,13 +17,14 @@ from kafkalite.log.log_sync import LogSync
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.recovery import (
     Cut,
-    check_markers,
+    check_coordinator_batches,
     replay_producers,
     take_in,
 )
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
 from kafkalite.protocol.records.times import LookupBudget
@@ -139,10 +140,12 @@ class PartitionLog:
         leader_epoch: LeaderEpoch,
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        marker_bumps_epoch: bool = False,
     ) -> Appended:
         """Give the batches in `records` the next offsets and write them, stamping them in place.
 
         `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
+        `marker_bumps_epoch`: see `ProducerStates.check_marker`.
         """
         validator = self._validator
         if validator.target is None:
@@ -156,7 +159,9 @@ class PartitionLog:
             if duplicate is not None:
                 return Appended.repeated(duplicate)
         elif origin is not AppendOrigin.CLIENT:
-            check_markers(records, headers)
+            check_coordinator_batches(
+                self.producers, records, headers, base_offset, bumps_epoch=marker_bumps_epoch
+            )
         offset, position, latest = base_offset, 0, NO_TIMESTAMP
         for header in headers:
             stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
@@ -201,7 +206,9 @@ class PartitionLog:
             if header.producer_id != NO_PRODUCER_ID:
                 if header.is_control:
                     stored = header._replace(base_offset=base_offset)
-                    take_in(self.producers, StoredBatch(0, stored, records, position))
+                    aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
+                    if aborted is not None:
+                        active.add_aborted(aborted)
                 else:
                     self.producers.appended(header, base_offset, header.max_timestamp)
             position += size
@@ -227,7 +234,13 @@ class PartitionLog:
     # Read.
 
     def read(
-        self, offset: Offset, *, max_bytes: int, max_offset: Offset, first_batch_whole: bool
+        self,
+        offset: Offset,
+        *,
+        max_bytes: int,
+        max_offset: Offset,
+        first_batch_whole: bool,
+        tells_aborted: bool = False,
     ) -> LogRead:
         """Batches of one segment: from the one with `offset` on, below `max_offset` (exclusive).
 
@@ -262,7 +275,30 @@ class PartitionLog:
                 return NOTHING_READ
         if size <= 0:
             return NOTHING_READ
-        return LogRead(segment.slice(first.position, size), size)
+        part = segment.slice(first.position, size)
+        if tells_aborted:
+            return LogRead(part, size, self._aborted(offset, at, first.position + size))
+        return LogRead(part, size)
+
+    def _aborted(
+        self, offset: Offset, at: int, end_position: int
+    ) -> tuple[AbortedTransaction, ...]:
+        """Those that a read from `offset` up to that position of the segment may meet; where it
+        ends is known no better than the offset index tells, as in Kafka."""
+        segments = self._segments.all
+        upper = segments[at].indexes.offsets.offset_at(end_position)
+        if upper is not None:
+            end: int = segments[at].base_offset + upper
+        else:
+            end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
+        found = []
+        for segment in segments[at:]:
+            for aborted in segment.aborted:
+                if aborted.last_offset >= offset and aborted.first_offset < end:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= end:
+                    return tuple(found)
+        return tuple(found)
 
     def offset_for_timestamp(
         self, timestamp: TimestampMs, budget: LookupBudget | None = None
@@ -333,15 +369,33 @@ class PartitionLog:
         self.load_producers(now)
         self._files.sync_folder(folder)
 
-    def load_producers(self, now: TimestampMs) -> None:
-        """Have `producers` know what the log has of them."""
+    def load_producers(self, now: TimestampMs, *, rebuild_from: Offset | None = None) -> None:
+        """Have `producers` know what the log has of them. `rebuild_from`: the segments from there
+        on lack their aborted transactions, so that snapshots above it are of no use."""
         start = self._snapshots.load(
-            self.producers, end_offset=self.end_offset, now=now, kept=self._segments.base_offsets
+            self.producers,
+            end_offset=self.end_offset if rebuild_from is None else rebuild_from,
+            now=now,
+            kept=self._segments.base_offsets,
         )
         if start is None:
             start = self.log_start_offset
-        if start < self.end_offset:
+        if rebuild_from is not None:
+            self._rebuild_aborted(start, rebuild_from)
+        elif start < self.end_offset:
             replay_producers(self.producers, self._segments.all, start, self.end_offset)
+
+    def _rebuild_aborted(self, start: Offset, rebuild_from: Offset) -> None:
+        """Replay from `start` on, segment by segment: each as its roll had left it."""
+        segments = self._segments.all
+        for segment, following in zip(segments, (*segments[1:], None), strict=True):
+            end = self.end_offset if following is None else following.base_offset
+            if end <= start:
+                continue
+            replay_producers(self.producers, (segment,), max(start, segment.base_offset), end)
+            if following is not None and end > rebuild_from:
+                segment.seal()
+                self._snapshots.save(self.producers, end)
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""

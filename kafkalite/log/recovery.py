@@ -26,8 +26,9 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Buffer, Files
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
-from kafkalite.log.segment import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, Segment
+from kafkalite.log.segment import LOG_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransaction
 from kafkalite.log.unfinished_swaps import finish_swaps
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import read_records
@@ -60,6 +61,9 @@ class LoadedSegments:
     segments: list[Segment]
     end_offset: Offset
     cuts: tuple[Cut, ...]
+    scanned_transactions_from: Offset | None = None
+    """Where the first segment begins that was scanned and has records of transactions: from there
+    on the transaction indexes are to be made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ class LogLoader:
             if segment.base_offset <= recovery_point:
                 break
         self.epochs.truncate_from_end(end_offset)
-        return LoadedSegments(segments, end_offset, tuple(cuts))
+        scanned = [each.base_offset for each in segments if each.lacks_aborted]
+        return LoadedSegments(segments, end_offset, tuple(cuts), min(scanned, default=None))
 
     def _find_segments(self) -> list[Segment]:
         names = finish_swaps(self.files, self.folder, self.files.list(self.folder))
@@ -190,6 +195,7 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     end = segment.size
     reason = ""
     file = segment.begin_rebuild()
+    segment.forget_aborted()
     try:
         for batch in scan_batches(file, 0, end):
             reason = _what_is_wrong(batch, segment)
@@ -199,6 +205,8 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
             segment.added(
                 header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
             )
+            if header.is_transactional:
+                segment.lacks_aborted = True
             if header.partition_leader_epoch > epochs.latest:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
     except CorruptRecordError as error:
@@ -229,7 +237,8 @@ def _what_is_wrong(batch: StoredBatch, segment: Segment) -> str:
 def replay_producers(
     producers: ProducerStates, segments: Sequence[Segment], start: Offset, end: Offset
 ) -> None:
-    """Take in the batches from `start` (inclusive) to `end` (exclusive)."""
+    """Take in the batches from `start` (inclusive) to `end` (exclusive). Segments that lack their
+    aborted transactions are told of them."""
     for index, segment in enumerate(segments):
         is_last = index + 1 == len(segments)
         if not is_last and segments[index + 1].base_offset <= start:
@@ -242,34 +251,63 @@ def replay_producers(
         for batch in scan_batches(segment.file, found.position, segment.size):
             if batch.header.base_offset >= end:
                 return
-            take_in(producers, batch)
+            aborted = take_in(producers, batch)
+            if aborted is not None and segment.lacks_aborted:
+                segment.add_aborted(aborted)
+        segment.lacks_aborted = False
 
 
-def take_in(producers: ProducerStates, batch: StoredBatch) -> None:
-    """Let one stored batch tell on its producer, if it has one."""
+def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction | None:
+    """Let one stored batch tell on its producer, if it has one: the transaction, with records, that
+    it aborts."""
     header = batch.header
     if header.producer_id == NO_PRODUCER_ID:
-        return
+        return None
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)
-        return
-    for epoch, timestamp in _read_markers(batch):
-        producers.transaction_ended(header, epoch, timestamp)
+        return None
+    aborted = None
+    for is_commit, epoch, timestamp in _read_markers(batch):
+        first = producers.transaction_ended(header, epoch, timestamp)
+        if first is not None and not is_commit:
+            last = header.last_offset
+            stable = producers.first_unstable_offset
+            aborted = AbortedTransaction(
+                header.producer_id, first, last, Offset(last + 1) if stable is None else stable
+            )
+    return aborted
 
 
-def check_markers(records: Buffer, headers: Sequence[BatchHeader]) -> None:
-    """`KafkaError(INVALID_RECORD)` if an end-transaction marker among the batches is malformed."""
+def check_coordinator_batches(
+    producers: ProducerStates,
+    records: Buffer,
+    headers: Sequence[BatchHeader],
+    offset: Offset,
+    *,
+    bumps_epoch: bool,
+) -> None:
+    """What a coordinator is about to write at `offset`: `KafkaError(INVALID_RECORD)` if an
+    end-transaction marker among the batches is malformed, and as `ProducerStates` refuses it."""
     position = 0
     for header in headers:
-        if header.is_control and header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id == NO_PRODUCER_ID:
+            pass
+        elif header.is_control:
             try:
-                _read_markers(StoredBatch(0, header, records, position))
+                markers = _read_markers(StoredBatch(0, header, records, position))
             except CorruptRecordError as error:
                 raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+            for marker in markers:
+                producers.check_marker(
+                    header, marker.coordinator_epoch, offset, bumps_epoch=bumps_epoch
+                )
+        else:
+            producers.check_coordinator_batch(header, offset)
         position += header.size_bytes
 
 
 class _Marker(NamedTuple):
+    is_commit: bool
     coordinator_epoch: int
     timestamp: TimestampMs
 
@@ -283,5 +321,5 @@ def _read_markers(batch: StoredBatch) -> list[_Marker]:
     for record in read_records(batch.buffer, batch.at, batch.header, _CONTROL_BATCH_BYTES):
         marker = read_end_transaction_marker(record)
         if marker is not None:
-            markers.append(_Marker(marker.coordinator_epoch, record.timestamp))
+            markers.append(_Marker(marker.is_commit, marker.coordinator_epoch, record.timestamp))
     return markers

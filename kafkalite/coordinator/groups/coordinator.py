@@ -49,8 +49,8 @@ from kafkalite.coordinator.groups.classic.rebalance import (
     sync_timer,
 )
 from kafkalite.coordinator.groups.classic.records import (
+    JournalRecord,
     Record,
-    TransactionEnded,
     group_of,
     record_of,
 )
@@ -82,7 +82,7 @@ class GroupCoordinator:
         """What the applied records made."""
         return self._recorded
 
-    def apply(self, record: Record | TransactionEnded) -> None:
+    def apply(self, record: JournalRecord) -> None:
         """Fold one record of the log in, or the end of a transaction."""
         self._recorded.apply(record)
         match record:
@@ -139,7 +139,7 @@ class GroupCoordinator:
         return draft.outcome()
 
     def refused(
-        self, records: tuple[Record, ...], error: KafkaError, now: TimestampMs
+        self, records: tuple[JournalRecord, ...], error: KafkaError, now: TimestampMs
     ) -> GroupOutcome:
         """The log has not taken these, which were decided last. Live groups run ahead of their
         record: a new one is gone again, and one that would be complete has its members join anew,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kafkalite.coordinator.groups.classic.events import Body, Event
-from kafkalite.coordinator.groups.classic.records import Record
+from kafkalite.coordinator.groups.classic.records import JournalRecord, Record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, Outcome, Reply, SetTimer
 from kafkalite.protocol.messages.classic_group_records import (
@@ -16,7 +16,7 @@ from kafkalite.protocol.messages.classic_group_records import (
 )
 from kafkalite.types import TimestampMs, TopicPartition
 
-GroupOutcome = Outcome[Event, Record]
+GroupOutcome = Outcome[Event, JournalRecord]
 
 
 class Draft:
@@ -25,7 +25,7 @@ class Draft:
     def __init__(self, now: TimestampMs, settings: GroupSettings) -> None:
         self.now = now
         self.settings = settings
-        self._records: list[Record] = []
+        self._records: list[JournalRecord] = []
         self._replies: list[Reply] = []
         self._timers: list[SetTimer[Event] | CancelTimer] = []
 

@@ -5,7 +5,7 @@ Source: Kafka's replay of `GroupMetadataKey` and `OffsetCommitKey` records.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.records import Record, TransactionEnded
+from kafkalite.coordinator.groups.classic.records import JournalRecord, TransactionEnded
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,
@@ -23,7 +23,7 @@ class RecordedState:
         """None: a simple consumer's group, which exists by its offsets alone."""
         self.offsets = CommittedOffsets()
 
-    def apply(self, record: Record | TransactionEnded) -> None:
+    def apply(self, record: JournalRecord) -> None:
         """Fold a record in. Records of other kinds of groups are passed over."""
         if isinstance(record, TransactionEnded):
             self.offsets.end_transaction(record.producer_id, committed=record.committed)
