@@ -9,6 +9,7 @@ from __future__ import annotations
 from kafkalite.config.views import BrokerConfig
 from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
+    CommitTransactionalOffsets,
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
@@ -42,6 +43,7 @@ GroupRequest = (
     | Heartbeat
     | LeaveGroup
     | CommitOffsets
+    | CommitTransactionalOffsets
     | FetchOffsets
     | DeleteOffsets
     | ListGroups

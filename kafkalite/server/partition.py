@@ -26,6 +26,8 @@ class Partition:
     """A replica that this broker holds. `leader` is None while another broker leads it."""
 
     __slots__ = (
+        "_unstable_bytes",
+        "_unstable_from",
         "commits",
         "config",
         "fetches",
@@ -55,6 +57,9 @@ class Partition:
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it."""
         self.commits: dict[CommitWait, None] = {}
+        self._unstable_from: Offset | None = None
+        self._unstable_bytes = 0
+        """Behind the last stable offset: what readers of what is committed still wait for."""
         self.on_committed: Callable[[Offset], None] | None = None
         """Told of every high watermark: a coordinator that keeps its records here."""
 
@@ -70,28 +75,51 @@ class Partition:
         """The leader's, or as it was when this broker last led."""
         return self.last_high_watermark if self.leader is None else self.leader.high_watermark
 
+    @property
+    def last_stable_offset(self) -> Offset:
+        """Below it (exclusive) every record's transaction has ended: what `read_committed` sees."""
+        high_watermark = self.high_watermark
+        first = self.log.producers.first_unstable_offset
+        if first is None:
+            return high_watermark
+        return min(max(first, self.log.log_start_offset), high_watermark)
+
     def append(
         self,
         records: memoryview,
         acks: int,
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        *,
+        marker_bumps_epoch: bool = False,
     ) -> Appended:
-        """Append the batch in `records`, stamping it in place, and wake whoever waits for it."""
+        """Append the batch in `records`, stamping it in place, and wake whoever waits for it.
+        `marker_bumps_epoch`: see `ProducerStates.check_marker`."""
         leader = self.leading
         if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         appended = self.log.append_as_leader(
-            records, leader_epoch=leader.leader_epoch, now=now, origin=origin
+            records,
+            leader_epoch=leader.leader_epoch,
+            now=now,
+            origin=origin,
+            marker_bumps_epoch=marker_bumps_epoch,
         )
         if leader.appended(self.log.end_offset):
             self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
         return appended
 
     def read(
-        self, offset: Offset, *, claimed_epoch: LeaderEpoch, max_bytes: int, first_batch_whole: bool
+        self,
+        offset: Offset,
+        *,
+        claimed_epoch: LeaderEpoch,
+        max_bytes: int,
+        first_batch_whole: bool,
+        only_stable: bool = False,
     ) -> LogRead:
-        """What a consumer may see from `offset` on, up to the high watermark."""
+        """What a consumer may see from `offset` on, up to the high watermark; with `only_stable`,
+        up to the last stable offset, and which transactions were aborted in it."""
         leader = self.leading
         error = leader.check_epoch(claimed_epoch)
         if error:
@@ -99,8 +127,9 @@ class Partition:
         return self.log.read(
             offset,
             max_bytes=max_bytes,
-            max_offset=leader.high_watermark,
+            max_offset=self.last_stable_offset if only_stable else leader.high_watermark,
             first_batch_whole=first_batch_whole,
+            tells_aborted=only_stable,
         )
 
     def divergence(self, offset: Offset, last_fetched_epoch: LeaderEpoch) -> EpochEnd | None:
@@ -153,11 +182,31 @@ class Partition:
             fetch.look_again()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
+        unstable_from = self.log.producers.first_unstable_offset
+        if unstable_from is None and self._unstable_from is None:
+            stable_bytes = size_bytes
+        else:
+            stable_bytes = self._stable_bytes(unstable_from, size_bytes)
         if self.fetches:
             for fetch in list(self.fetches):
-                fetch.more(size_bytes)
+                fetch.more(size_bytes, stable_bytes)
         if self.commits:
             for commit in list(self.commits):
                 commit.committed(self, high_watermark)
         if self.on_committed is not None:
             self.on_committed(high_watermark)
+
+    def _stable_bytes(self, unstable_from: Offset | None, size_bytes: int) -> int:
+        """How much more readers of what is committed may see. Where one transaction of several has
+        ended it is not known how much, and they look at all there is."""
+        self._unstable_bytes += size_bytes
+        before, self._unstable_from = self._unstable_from, unstable_from
+        if unstable_from is not None and unstable_from == before:
+            return 0
+        if unstable_from is not None and before is None:
+            self._unstable_bytes = size_bytes
+            return 0
+        stable_bytes = self._unstable_bytes
+        if unstable_from is None:
+            self._unstable_bytes = 0
+        return stable_bytes

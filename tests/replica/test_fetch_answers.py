@@ -230,7 +230,7 @@ def test_a_session_that_waits_hears_of_every_append() -> None:
     each.wait()
     for _ in range(2):
         for watcher in list(log.fetches):
-            watcher.more(4)
+            watcher.more(4, 4)
     assert wait.missing_bytes == -8
 
 

@@ -13,9 +13,11 @@ from kafkalite.coordinator.groups import administration, commits
 from kafkalite.coordinator.groups.classic.events import (
     NO_MEMBER_ID,
     CommitOffsets,
+    CommitTransactionalOffsets,
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
+    EndTransactionalOffsets,
     Event,
     ExpireOffsets,
     FetchOffsets,
@@ -111,6 +113,10 @@ class GroupCoordinator:
                 leave(draft, self.group(event.group_id), event)
             case CommitOffsets():
                 commits.commit(draft, self.group(event.group_id), event)
+            case CommitTransactionalOffsets():
+                commits.commit_in_transaction(draft, self.group(event.group_id), event)
+            case EndTransactionalOffsets():
+                commits.end_transaction(draft, event)
             case FetchOffsets():
                 offsets = self._recorded.offsets
                 commits.fetch(draft, self.group(event.group_id), offsets, event)

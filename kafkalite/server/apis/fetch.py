@@ -18,9 +18,11 @@ part. A partition that is asked twice is answered once, as asked last.
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
 
-Missing: followers, which come with replication; aborted transactions, which come with the
-transaction coordinator; the preferred replica: a consumer that tells its rack (`client.rack`) is
-never sent to a replica nearer to it, `preferred_read_replica` is always -1.
+`read_committed` sees what is below the last stable offset, and is told which transactions in it
+were aborted: whose records to leave out (KIP-98).
+
+Missing: followers, which come with replication; the preferred replica: a consumer that tells its
+rack (`client.rack`) is never sent to a replica nearer to it, `preferred_read_replica` is always -1.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.fetch_reader import FetchReader, failure, is_follower, release_records
 from kafkalite.server.purgatory import FetchWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ISOLATION_LEVELS, TimestampMs
+from kafkalite.types import ISOLATION_LEVELS, READ_COMMITTED, TimestampMs
 
 API = Api(
     ApiKey.FETCH,
@@ -50,7 +52,7 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="followers; aborted transactions; preferred replicas",
+    missing="followers; preferred replicas",
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
@@ -86,6 +88,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
         TimestampMs(clock.now_ms() + request.max_wait_ms),
         missing_bytes=request.min_bytes - read.size_bytes,
         partitions=waits_at,
+        only_stable=request.isolation_level == READ_COMMITTED,
         answer=lambda: new_pass(FetchReader(ctx, request, after_wait=read)).response(),
     ).parked
 

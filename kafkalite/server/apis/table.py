@@ -4,6 +4,8 @@ this."""
 from __future__ import annotations
 
 from kafkalite.server.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     create_partitions,
@@ -16,6 +18,7 @@ from kafkalite.server.apis import (
     describe_groups,
     describe_log_dirs,
     describe_topic_partitions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -34,6 +37,7 @@ from kafkalite.server.apis import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
 )
 from kafkalite.server.apis.api import ApiModule
 
@@ -57,6 +61,10 @@ APIS: tuple[ApiModule, ...] = (
     delete_records,  # 21
     init_producer_id,  # 22
     offset_for_leader_epoch,  # 23
+    add_partitions_to_txn,  # 24
+    add_offsets_to_txn,  # 25
+    end_txn,  # 26
+    txn_offset_commit,  # 28
     describe_configs,  # 32
     alter_configs,  # 33
     describe_log_dirs,  # 35

@@ -1,0 +1,190 @@
+"""TxnOffsetCommit: offsets of a group that count once the transaction commits.
+
+Versions: 0 to 6.
+- 2 leader epochs. 3 flexible; the member that has consumed (KIP-447). 4 knows
+  TRANSACTION_ABORTABLE. 5 adds the group to the transaction itself (KIP-890). 6 topic ids.
+
+Until the transaction ends they are seen by nobody, and who asks for stable offsets is told
+UNSTABLE_OFFSET_COMMIT.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    CommitTransactionalOffsets,
+    OffsetsCommitted,
+    OffsetToCommit,
+)
+from kafkalite.coordinator.transactions.events import Producer
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.topic_lookup import TopicKey, find_topic
+from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.core_driver import OnReply
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.server.transaction_requests import ask_for
+from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.types import (
+    ZERO_UUID,
+    LeaderEpoch,
+    Offset,
+    ProducerEpoch,
+    ProducerId,
+    TopicPartition,
+)
+
+API = Api(
+    ApiKey.TXN_OFFSET_COMMIT,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    min_version=0,
+    max_version=6,
+)
+
+_FIRST_VERSION_WITH_ABORTABLE = 4
+_FIRST_VERSION_THAT_ADDS = 5
+
+
+def handle(
+    ctx: RequestContext, request: TxnOffsetCommitRequest
+) -> TxnOffsetCommitResponse | Parked:
+    """Ask the transaction's coordinator whether the group belongs to it, and then the group's."""
+    codes: dict[tuple[int, int], ErrorCode] = {}
+    offsets: dict[tuple[int, int], OffsetToCommit] = {}
+    for at, topic in enumerate(request.topics):
+        _sort_out(ctx, topic, at, codes, offsets)
+
+    def answer(reply: OffsetsCommitted | KafkaError) -> TxnOffsetCommitResponse:
+        for at, key in enumerate(offsets):
+            codes[key] = reply.code if isinstance(reply, KafkaError) else reply.offsets[at].code
+        return TxnOffsetCommitResponse(
+            topics=[
+                TxnOffsetCommitResponseTopic(
+                    name=topic.name,
+                    topic_id=topic.topic_id,
+                    partitions=[
+                        TxnOffsetCommitResponsePartition(
+                            partition_index=partition.partition_index,
+                            error_code=codes[at, place],
+                        )
+                        for place, partition in enumerate(topic.partitions)
+                    ],
+                )
+                for at, topic in enumerate(request.topics)
+            ]
+        )
+
+    if not offsets:
+        return answer(OffsetsCommitted(()))
+    submit = partial(_commit, ctx, request, tuple(offsets.values()))
+    return ask_for(ctx, submit, OffsetsCommitted, answer)
+
+
+def refuse(
+    request: TxnOffsetCommitRequest, code: ErrorCode, message: str
+) -> TxnOffsetCommitResponse:
+    """The same code for every partition."""
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=code
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _sort_out(
+    ctx: RequestContext,
+    topic: TxnOffsetCommitRequestTopic,
+    at: int,
+    codes: dict[tuple[int, int], ErrorCode],
+    offsets: dict[tuple[int, int], OffsetToCommit],
+) -> None:
+    """Codes of partitions that do not exist, and offsets of those that do."""
+    found = find_topic(ctx.services.image, TopicKey(topic.name, topic.topic_id))
+    for place, asked in enumerate(topic.partitions):
+        index = asked.partition_index
+        if found is None:
+            codes[at, place] = (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if topic.topic_id == ZERO_UUID
+                else ErrorCode.UNKNOWN_TOPIC_ID
+            )
+        elif not 0 <= index < len(found.partitions):
+            codes[at, place] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        else:
+            offsets[at, place] = OffsetToCommit(
+                found.name,
+                index,
+                Offset(asked.committed_offset),
+                LeaderEpoch(asked.committed_leader_epoch),
+                asked.committed_metadata,
+                found.id,
+            )
+
+
+def _commit(
+    ctx: RequestContext,
+    request: TxnOffsetCommitRequest,
+    offsets: tuple[OffsetToCommit, ...],
+    on_reply: OnReply,
+) -> None:
+    groups = ctx.services.groups
+    producer = Producer(ProducerId(request.producer_id), ProducerEpoch(request.producer_epoch))
+    home = TopicPartition(CONSUMER_OFFSETS, groups.partition_of(request.group_id))
+    commit = CommitOffsets(
+        None,
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        offsets,
+    )
+    event = CommitTransactionalOffsets(None, commit, producer.id, producer.epoch)
+
+    def on_codes(codes: Codes) -> None:
+        code = codes.get(home, ErrorCode.NONE)
+        if code is ErrorCode.NOT_ENOUGH_REPLICAS:
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if code:
+            on_reply(KafkaError(code))
+        else:
+            groups.ask(request.group_id, event, on_reply)
+
+    try:
+        partition = ctx.services.replicas.find(home.topic, home.partition)
+    except KafkaError:
+        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
+        return
+    if partition.log.producers.is_in_transaction(producer.id, producer.epoch):
+        on_codes({})
+        return
+    transactions = ctx.services.transactions
+    id, client = request.transactional_id, _client(ctx.version)
+    verify(transactions, id, producer, frozenset({home}), client, on_codes)
+
+
+def _client(version: int) -> Client:
+    if version >= _FIRST_VERSION_THAT_ADDS:
+        return Client.LEAVES_ADDING
+    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD
