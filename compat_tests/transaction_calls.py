@@ -1,5 +1,5 @@
-"""Transactions as raw requests, with what is the same on every broker in the answers: codes, and how
-epochs move. Producer ids are told as `same` and `other` than the first."""
+"""Transactions as raw requests, with what is the same on every broker in the answers: codes, and
+how epochs move."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class TransactionCalls:
         self.topic = topic
         self.producer_id = -1
         self.epoch = -1
-        self.first_id = -1
         self.sequence = 0
 
     def init(
@@ -43,16 +42,14 @@ class TransactionCalls:
                 break
         return answer
 
-    def begin(self, **settings: int) -> int:
+    def begin(self, *, timeout_ms: int = 60_000) -> int:
         """Be the producer, after as many tries as it takes: its epoch."""
         for _ in turns(f"the last transaction of {self.id} is over"):
-            answer = self.init(**settings)
+            answer = self.init(timeout_ms=timeout_ms)
             if answer["error_code"] != CONCURRENT:
                 break
         assert not answer["error_code"], answer
         self.producer_id, self.epoch = answer["producer_id"], answer["producer_epoch"]
-        if self.first_id < 0:
-            self.first_id = self.producer_id
         self.sequence = 0
         return self.epoch
 
@@ -78,7 +75,7 @@ class TransactionCalls:
         batch = self.golden.script["batch"](
             pid=self.producer_id, epoch=self.epoch, seq=self.sequence, attrs=TRANSACTIONAL
         )
-        api, version, fields = self.golden.script["produce"](
+        _, version, fields = self.golden.script["produce"](
             batch, topic=self.topic, part=partition, txn=self.id, version=version
         )
         code = CONCURRENT

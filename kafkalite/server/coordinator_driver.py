@@ -6,9 +6,9 @@ on `__consumer_offsets`, of transactions on `__transaction_state`.
     closed     another broker leads, or the topic is gone: who waits is told NOT_COORDINATOR
 
 A batch that the log does not take, for its size or form, refuses the event that it is of, and what
-else is kept here does not notice. An append that fails otherwise throws the core away, for what it would
-have become is lost, and loads a new one from the log. So does a log that cannot be read, after a
-pause.
+else is kept here does not notice. An append that fails otherwise throws the core away, for what it
+would have become is lost, and loads a new one from the log. So does a log that cannot be read,
+after a pause.
 
 Source: Kafka's `CoordinatorRuntime` and `CoordinatorPartitionWriter`.
 """
@@ -23,7 +23,7 @@ from kafkalite.core import Core, Outcome, Send
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.server.coordinator_replay import BATCH_BYTES, SLICE_BYTES, RecordCodec, Replay
+from kafkalite.server.coordinator_replay import SLICE_BYTES, RecordCodec, Replay
 from kafkalite.server.core_driver import BatchRefused, CoreDriver, DrivenEvent, OnReply
 from kafkalite.server.partition import Partition
 from kafkalite.types import Offset, TimestampMs
@@ -72,9 +72,7 @@ R = TypeVar("R")
 class CoordinatorCore(Core[E, R], Protocol):
     """A core whose partition may not take what it decided."""
 
-    def refused(
-        self, records: tuple[R, ...], error: KafkaError, now: TimestampMs
-    ) -> Outcome[E, R]:
+    def refused(self, records: tuple[R, ...], error: KafkaError, now: TimestampMs) -> Outcome[E, R]:
         """See `Settle`."""
         ...
 
@@ -229,9 +227,7 @@ class CoordinatorDriver(Generic[E, R]):
     def _failed(self, error: KafkaError) -> None:
         """The log took nothing: what the core decided is void."""
         partition = self.partition
-        _log.warning(
-            "What %s-%d keeps is loaded anew: %s", partition.topic, partition.index, error
-        )
+        _log.warning("What %s-%d keeps is loaded anew: %s", partition.topic, partition.index, error)
         self._driver = None
         partition.on_committed = None
         if not self._closed:

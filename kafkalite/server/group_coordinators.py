@@ -76,9 +76,7 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """As for every kind; and what was committed of deleted topics is forgotten."""
-        gone = tuple(
-            topic.name for topic in delta.deleted if topic.name not in INTERNAL_TOPICS
-        )
+        gone = tuple(topic.name for topic in delta.deleted if topic.name not in INTERNAL_TOPICS)
         if gone:
             self.tell_all(TopicsDeleted(gone))
         super().apply(image, delta)

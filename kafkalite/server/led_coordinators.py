@@ -1,5 +1,5 @@
-"""All coordinators of one kind on one broker, by the partition of the internal topic that each keeps
-its state in. Who leads the partition that a key hashes to coordinates what the key names.
+"""All coordinators of one kind on one broker, by the partition of the internal topic that each
+keeps its state in. Who leads the partition that a key hashes to coordinates what the key names.
 
 Source: Kafka's `GroupCoordinatorService` and `TransactionStateManager`.
 """

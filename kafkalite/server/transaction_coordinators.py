@@ -27,6 +27,7 @@ from kafkalite.coordinator.transactions.events import (
     Loaded,
     MarkersWritten,
     ProducerIdNeeded,
+    ProtocolChanged,
     VerifyPartitions,
     WriteMarkers,
 )
@@ -40,6 +41,8 @@ from kafkalite.coordinator.transactions.records import (
 from kafkalite.coordinator.transactions.settings import TransactionSettings
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_names import TRANSACTION_STATE
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.records import record as log_record
@@ -119,7 +122,9 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
             TRANSACTION_STATE,
             config.transaction_state_log_num_partitions,
             CoordinatorSettings[Event, Record](
-                new_core=lambda: TransactionCoordinator(settings),
+                new_core=lambda: TransactionCoordinator(
+                    settings, protocol_version=protocol_version(replicas)
+                ),
                 codec=_Codec(replicas),
                 loaded=Loaded(),
                 load_bytes=min(config.transaction_state_log_load_buffer_size, SLICE_BYTES),
@@ -131,12 +136,16 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
         self._markers = markers
         self._producer_ids = producer_ids
         self._timeout_ms = config.request_timeout_ms
+        self._told_version = 0
         self._retries: dict[Timer, None] = {}
 
-    @property
-    def protocol_version(self) -> int:
-        """The cluster's `transaction.version`."""
-        return protocol_version(self._replicas)
+    def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        """As for every kind; and the version of the protocol may be another one."""
+        version = image.features.get(FEATURE, 0)
+        if version != self._told_version:
+            self._told_version = version
+            self.tell_all(ProtocolChanged(version))
+        super().apply(image, delta)
 
     def stop(self) -> None:
         """As for every kind; no marker is tried again."""

@@ -53,7 +53,7 @@ class MarkerWriter:
         timeout_ms: int,
         on_codes: Callable[[dict[TopicPartition, ErrorCode]], None],
     ) -> None:
-        """Append the marker to each, and call `on_codes` when all are committed, or were refused."""
+        """Append the marker to each; call `on_codes` when all are committed, or were refused."""
         codes: dict[TopicPartition, ErrorCode] = dict.fromkeys(
             sorted(partitions), ErrorCode.REQUEST_TIMED_OUT
         )
@@ -95,9 +95,7 @@ class MarkerWriter:
 
         self._groups.ask_at(to.partition, event, on_reply)
 
-    def _append(
-        self, marker: Marker, to: TopicPartition, timeout_ms: int, on_code: OnCode
-    ) -> None:
+    def _append(self, marker: Marker, to: TopicPartition, timeout_ms: int, on_code: OnCode) -> None:
         now = self._clock.now_ms()
         batch = build_end_transaction_batch(
             EndTransactionMarker(marker.commits, marker.coordinator_epoch),
@@ -127,6 +125,6 @@ class MarkerWriter:
             on_code(ErrorCode.NONE if is_committed else ErrorCode.REQUEST_TIMED_OUT)
 
         deadline = TimestampMs(now + timeout_ms)
-        CommitWait(
-            self._clock, deadline, ends=[(partition, end)], answer=lambda: None
-        ).parked.then(lambda _: committed())
+        CommitWait(self._clock, deadline, ends=[(partition, end)], answer=lambda: None).parked.then(
+            lambda _: committed()
+        )

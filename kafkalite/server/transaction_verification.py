@@ -1,6 +1,6 @@
-"""Before the first batch of a transaction is appended to a partition, its coordinator is asked: does
-the partition belong to it? (KIP-890) Clients of version 2 of the protocol do not add partitions
-themselves; then it is added.
+"""Before the first batch of a transaction is appended to a partition, its coordinator is asked:
+does the partition belong to it? (KIP-890) Clients of version 2 of the protocol do not add
+partitions themselves; then it is added.
 
 A producer that has an open transaction in the partition already is not asked about again.
 
@@ -20,6 +20,8 @@ from kafkalite.coordinator.transactions.events import (
     VerifyPartitions,
 )
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.server.core_driver import OnReply
+from kafkalite.server.request import Services
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
 from kafkalite.types import TopicPartition
 
@@ -43,6 +45,31 @@ class Client(Enum):
     """Is told TRANSACTION_ABORTABLE."""
     LEAVES_ADDING = auto()
     """Version 2 of the protocol."""
+
+
+def ask_about_existing(
+    services: Services, event: AddPartitions, on_reply: OnReply, *, verifies: bool
+) -> None:
+    """Ask the coordinator to add these, or only whether they are added. If one does not exist, none
+    is asked about: `on_reply` gets `PartitionsVerified` then, with UNKNOWN_TOPIC_OR_PARTITION for
+    it and OPERATION_NOT_ATTEMPTED for the others."""
+    topics = services.image.topics
+    unknown = {
+        each
+        for each in event.partitions
+        if each.topic not in topics or not 0 <= each.partition < len(topics[each.topic].partitions)
+    }
+    if unknown:
+        codes = dict.fromkeys(sorted(event.partitions), ErrorCode.OPERATION_NOT_ATTEMPTED)
+        codes |= dict.fromkeys(sorted(unknown), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        on_reply(PartitionsVerified(codes))
+    elif verifies:
+        services.transactions.ask_about(
+            VerifyPartitions(None, event.transactional_id, event.producer, event.partitions),
+            on_reply,
+        )
+    else:
+        services.transactions.ask_about(event, on_reply)
 
 
 def verify(

@@ -75,6 +75,9 @@ class World:
             marker_bumps_epoch=bumps,
         )
 
+    def unstable_from(self) -> int | None:
+        return self.log.producers.first_unstable_offset
+
     def aborted(self, offset: int, max_bytes: int = 1 << 20) -> list[tuple[int, int, int]]:
         """What a reader of what is committed is told: producer, first and last offset."""
         read = self.log.read(
@@ -89,16 +92,15 @@ class World:
 
 def test_what_is_stable_ends_where_the_oldest_open_transaction_began() -> None:
     world = World()
-    producers = world.log.producers
-    assert producers.first_unstable_offset is None
+    assert world.unstable_from() is None
     world.write(7)
     world.write(8)
     world.write(7)
-    assert producers.first_unstable_offset == 0
+    assert world.unstable_from() == 0
     world.end(7, commits=True)
-    assert producers.first_unstable_offset == 1
+    assert world.unstable_from() == 1
     world.end(8, commits=False)
-    assert producers.first_unstable_offset is None
+    assert world.unstable_from() is None
 
 
 def test_an_aborted_transaction_is_told_to_whoever_reads_its_records() -> None:

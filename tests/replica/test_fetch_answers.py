@@ -83,7 +83,7 @@ class Wait:
     def __init__(self) -> None:
         self.missing_bytes = 0
 
-    def more(self, size_bytes: int) -> None:
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
         self.missing_bytes -= size_bytes
 
     def wake(self) -> None: ...

@@ -39,7 +39,7 @@ class Wait:
         self.session = session
         session.fetches[self] = None
 
-    def more(self, size_bytes: int) -> None:
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
         self.heard.append(size_bytes)
 
     def wake(self) -> None:
@@ -300,7 +300,7 @@ def test_a_partition_that_is_settled_by_the_answer_it_caused_goes_on_watching() 
     held.settle(watchers)
 
     class Answer(Wait):
-        def more(self, size_bytes: int) -> None:
+        def more(self, size_bytes: int, stable_bytes: int) -> None:
             self.wake()
             held.settle(watchers)
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.controller.features import FINALIZED, SUPPORTED
+from kafkalite.controller.features import FINALIZED
 from kafkalite.errors import ErrorCode
-from kafkalite.metadata.image import VersionRange
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.server.apis import api_versions
 from kafkalite.server.apis.table import APIS
 from tests.server.running import Running, served
 
@@ -60,24 +58,17 @@ async def test_features_are_told_from_version_3_on(running: Running) -> None:
     assert response.finalized_features_epoch == running.broker.image.end_offset - 1
 
 
-def test_features_that_may_be_at_level_0_are_told_from_version_4_on(
-    monkeypatch: pytest.MonkeyPatch,
+@served()
+async def test_features_that_may_be_at_level_0_are_told_from_version_4_on(
+    running: Running,
 ) -> None:
-    """No finalized one may, so far."""
-    name = next(iter(FINALIZED))
-    monkeypatch.setattr(api_versions, "SUPPORTED", {**SUPPORTED, name: VersionRange(0, 9)})
-
-    @served()
-    async def check(running: Running) -> None:
-        client = await running.client()
-        told = []
-        for version in (3, 4):
-            response = await client.ask(request(), version, ApiVersionsResponse)
-            told.append({feature.name for feature in response.supported_features})
-        assert told[1] - told[0] == {name}
-        assert told[1] == FINALIZED.keys()
-
-    check()
+    client = await running.client()
+    told = []
+    for version in (3, 4):
+        response = await client.ask(request(), version, ApiVersionsResponse)
+        told.append({feature.name for feature in response.supported_features})
+    assert told[1] - told[0] == {"transaction.version"}
+    assert told[1] == FINALIZED.keys()
 
 
 @pytest.mark.parametrize(

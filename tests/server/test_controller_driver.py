@@ -108,7 +108,7 @@ def clock() -> HandClock:
 def test_one_broker_is_a_cluster(clock: HandClock) -> None:
     node = Node(memory_store(clock), clock, 1)
     assert is_active(node.driver)
-    assert node.image.features == {"metadata.version": 33}
+    assert node.image.features == {"metadata.version": 33, "transaction.version": 2}
     node.register()
     assert node.image.brokers[node.id].active
     assert isinstance(node.create("t", 1, 3), TopicsCreated)

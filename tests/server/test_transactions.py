@@ -12,8 +12,15 @@ from kafkalite.coordinator.transactions.state import TransactionState
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import READ_COMMITTED
+from tests.server.group_requests import find
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
 from tests.server.transactions import (
@@ -136,9 +143,7 @@ async def test_a_partition_that_was_not_added_is_not_written_to(running: Running
     assert await producer.send("topic", b"a") is ErrorCode.TRANSACTION_ABORTABLE
     await producer.write("topic", b"a")
     producer.sequence = 0
-    assert (
-        await producer.send("topic", b"a", partition=1) is ErrorCode.TRANSACTION_ABORTABLE
-    )
+    assert await producer.send("topic", b"a", partition=1) is ErrorCode.TRANSACTION_ABORTABLE
 
 
 @served()
@@ -226,3 +231,149 @@ async def test_the_timeout_counts_on_over_a_restart(simulation: Simulation) -> N
         await running.wait_ms(31_000)
         assert state(running, "open") is TransactionState.COMPLETE_ABORT
         assert await seen(running, "topic") == [b"a"]
+
+
+async def committed_offset(
+    running: Running, *, group: str = "group", stable: bool = True
+) -> tuple[int, ErrorCode]:
+    request = OffsetFetchRequest(
+        groups=[
+            OffsetFetchRequestGroup(
+                group_id=group,
+                topics=[OffsetFetchRequestTopics(name="topic", partition_indexes=[0])],
+            )
+        ],
+        require_stable=stable,
+    )
+    response = await (await running.client()).ask(request, 8, OffsetFetchResponse)
+    answer = response.groups[0].topics[0].partitions[0]
+    return answer.committed_offset, ErrorCode(answer.error_code)
+
+
+@both_versions
+@served()
+async def test_offsets_of_a_transaction_count_once_it_commits(
+    running: Running, bumps: bool
+) -> None:
+    await running.create("topic")
+    await find(running)
+    producer = await TransactionalProducer.begin(running, bumps=bumps)
+    for commits, offset, expected in ((True, 5, 5), (False, 9, 5), (True, 7, 7)):
+        before, _ = await committed_offset(running)
+        if not bumps:
+            assert await producer.add_offsets() is ErrorCode.NONE
+        assert await producer.commit_offset("topic", offset) is ErrorCode.NONE
+        unstable = (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        assert await committed_offset(running) == unstable
+        assert await committed_offset(running, stable=False) == (before, ErrorCode.NONE)
+        assert await producer.end(commits=commits) is ErrorCode.NONE
+        assert await committed_offset(running) == (expected, ErrorCode.NONE)
+
+
+@served()
+async def test_offsets_of_a_group_that_was_not_added_are_refused(running: Running) -> None:
+    await running.create("topic")
+    await find(running)
+    producer = await TransactionalProducer.begin(running)
+    assert await producer.commit_offset("topic", 5) is ErrorCode.INVALID_TXN_STATE
+    assert await producer.commit_offset("topic", 5, version=4) is ErrorCode.TRANSACTION_ABORTABLE
+    unknown = await producer.commit_offset("unknown", 5)
+    assert unknown is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert await producer.commit_offset("topic", 5, version=6) is ErrorCode.NONE
+    producer.epoch += 1
+    fenced = await producer.commit_offset("topic", 5)
+    assert fenced is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@simulated
+async def test_offsets_of_a_transaction_are_pending_over_a_restart(
+    simulation: Simulation, clean: bool
+) -> None:
+    files = MemoryFiles(models_crashes=True)
+    first_life = start if clean else crashed
+    async with first_life(simulation, files) as running:
+        await running.create("topic")
+        await find(running)
+        producer = await TransactionalProducer.begin(running)
+        await producer.add_offsets()
+        await producer.commit_offset("topic", 5)
+    async with start(simulation, files) as running:
+        await running.wait_ms(1)
+        assert await committed_offset(running) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        producer.running = running
+        assert await producer.end(commits=True) is ErrorCode.NONE
+        assert await committed_offset(running) == (5, ErrorCode.NONE)
+    async with start(simulation, files) as running:
+        await running.wait_ms(1)
+        assert await committed_offset(running) == (5, ErrorCode.NONE)
+
+
+@simulated
+async def test_what_is_prepared_is_finished_after_a_crash(simulation: Simulation) -> None:
+    """The markers do not get to their partition before the process ends."""
+    files = MemoryFiles(models_crashes=True)
+    async with crashed(simulation, files) as running:
+        await running.create("topic")
+        producer = await TransactionalProducer.begin(running, bumps=True)
+        await producer.write("topic", b"a")
+        running.broker._services.markers.write = (  # type: ignore[method-assign]  # Lost.
+            lambda *_: None
+        )
+        assert await producer.end(commits=True) is ErrorCode.NONE
+        assert state(running) is TransactionState.PREPARE_COMMIT
+        assert await seen(running, "topic") == []
+        assert (await init(running)).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+    async with start(simulation, files) as running:
+        await running.wait_ms(1)
+        assert state(running) is TransactionState.COMPLETE_COMMIT
+        assert await seen(running, "topic") == [b"a"]
+
+
+@simulated
+async def test_a_marker_that_was_written_before_a_crash_is_written_again(
+    simulation: Simulation,
+) -> None:
+    """The broker ends between the marker and the record that says that it stands."""
+    files = MemoryFiles(models_crashes=True)
+    async with crashed(simulation, files) as running:
+        await running.create("topic")
+        producer = await TransactionalProducer.begin(running, bumps=True)
+        await producer.write("topic", b"a")
+        running.broker._services.transactions.tell = (  # type: ignore[method-assign]  # Lost.
+            lambda *_: None
+        )
+        await producer.end(commits=False)
+        assert state(running) is TransactionState.PREPARE_ABORT
+        assert await latest(running, "topic", committed=True) == 2
+    async with start(simulation, files) as running:
+        await running.wait_ms(1)
+        assert state(running) is TransactionState.COMPLETE_ABORT
+        producer.running = running
+        await producer.write("topic", b"b")
+        await producer.end(commits=True)
+        assert await seen(running, "topic") == [b"b"]
+
+
+@served()
+async def test_markers_of_deleted_topics_are_not_waited_for(running: Running) -> None:
+    await running.create("topic")
+    await running.create("gone")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    await producer.write("topic", b"a")
+    await producer.add("gone", version=3)
+    await running.delete("gone")
+    await producer.end(commits=True)
+    assert state(running) is TransactionState.COMPLETE_COMMIT
+    assert await seen(running, "topic") == [b"a"]
+
+
+@served(
+    transactional_id_expiration_ms="5000",
+    transaction_remove_expired_transaction_cleanup_interval_ms="10000",
+)
+async def test_ids_that_are_unused_for_long_are_forgotten(running: Running) -> None:
+    producer = await TransactionalProducer.begin(running)
+    await running.wait_ms(10_001)
+    assert await producer.end(commits=False) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert (await init(running)).producer_epoch == 0

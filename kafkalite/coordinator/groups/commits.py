@@ -99,7 +99,7 @@ def end_transaction(draft: Draft, event: EndTransactionalOffsets) -> None:
             coordinator_epoch=event.coordinator_epoch,
         )
     )
-    draft.reply(event.token, TransactionalOffsetsEnded())
+    draft.reply(event.token, TransactionalOffsetsEnded(event.producer_id))
 
 
 def _fits(draft: Draft, offset: OffsetToCommit) -> bool:
@@ -112,9 +112,7 @@ def _committed(draft: Draft, event: CommitOffsets) -> OffsetsCommitted:
             CommittedOffset(
                 offset.topic,
                 offset.partition,
-                ErrorCode.NONE
-                if _fits(draft, offset)
-                else ErrorCode.OFFSET_METADATA_TOO_LARGE,
+                ErrorCode.NONE if _fits(draft, offset) else ErrorCode.OFFSET_METADATA_TOO_LARGE,
             )
             for offset in event.offsets
         )

@@ -1,5 +1,5 @@
-"""The transactional ids of one partition of `__transaction_state`: routes events to those who decide
-them.
+"""The transactional ids of one partition of `__transaction_state`: routes events to those who
+decide them.
 
 A transaction ends in two records: the first decides its outcome, and sends markers to all of its
 partitions; the second follows when they are written. Between the two the outcome stands, whatever
@@ -37,6 +37,7 @@ from kafkalite.coordinator.transactions.events import (
     Producer,
     ProducerIdGiven,
     ProducerIdNeeded,
+    ProtocolChanged,
     TransactionDescribed,
     TransactionEnding,
     TransactionsListed,
@@ -63,9 +64,13 @@ TransactionOutcome = Outcome[Event, Record]
 class TransactionCoordinator:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
-    def __init__(self, settings: TransactionSettings | None = None) -> None:
-        """Without ids: `apply` the log, then decide on `Loaded`."""
+    def __init__(
+        self, settings: TransactionSettings | None = None, *, protocol_version: int = 0
+    ) -> None:
+        """Without ids: `apply` the log, then decide on `Loaded`. `protocol_version`: the cluster's
+        `transaction.version`, until it is told another: how it ends what no client has ended."""
         self._settings = settings or TransactionSettings()
+        self._protocol_version = protocol_version
         self._transactions: dict[str, Transaction] = {}
 
     @property
@@ -102,6 +107,9 @@ class TransactionCoordinator:
                 return self._complete(event, now)
             case TransactionTimedOut():
                 return self._time_out(event, now)
+            case ProtocolChanged():
+                self._protocol_version = event.protocol_version
+                return Outcome()
             case DescribeTransactions():
                 return self._describe(event)
             case ListTransactions():
@@ -123,7 +131,7 @@ class TransactionCoordinator:
         if transaction is not None and transaction.state is TransactionState.ONGOING:
             # The one who asks is to come back: by then the abort has fenced the other.
             check_expected(transaction, event.expected)
-            aborted = fenced(transaction, event.protocol_version, now)
+            aborted = fenced(transaction, self._protocol_version, now)
             refusal = Reply(event.token, KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS))
             return _prepare(event.transactional_id, aborted, refusal)
         changed = initialized(transaction, event, now)
@@ -178,7 +186,7 @@ class TransactionCoordinator:
             or _now(transaction) != event.producer
         ):
             return Outcome()
-        return _prepare(event.transactional_id, fenced(transaction, event.protocol_version, now))
+        return _prepare(event.transactional_id, fenced(transaction, self._protocol_version, now))
 
     def _describe(self, event: DescribeTransactions) -> TransactionOutcome:
         if not event.transactional_id:
@@ -243,5 +251,5 @@ def _markers(transactional_id: str, prepared: Transaction) -> Send:
 
 def _timeout(transactional_id: str, transaction: Transaction) -> SetTimer[Event]:
     at_ms = TimestampMs(transaction.started_ms + transaction.timeout_ms + 1)
-    event = TransactionTimedOut(transactional_id, _now(transaction), transaction.protocol_version)
+    event = TransactionTimedOut(transactional_id, _now(transaction))
     return SetTimer(("timeout", transactional_id), at_ms, event)

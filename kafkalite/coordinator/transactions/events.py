@@ -35,8 +35,6 @@ class InitProducerId(NamedTuple):
     timeout_ms: int
     expected: Producer | None = None
     """As the producer knows itself, when it goes on after an error (KIP-360)."""
-    protocol_version: int = 0
-    """The cluster's `transaction.version`: how an open transaction is ended."""
     fresh_id: ProducerId | None = None
 
 
@@ -85,7 +83,7 @@ class ListTransactions(NamedTuple):
     token: Hashable
 
 
-# From timers, and from what was sent.
+# From timers, from the metadata, and from what was sent.
 
 
 class MarkersWritten(NamedTuple):
@@ -102,6 +100,12 @@ class TransactionTimedOut(NamedTuple):
 
     transactional_id: str
     producer: Producer
+    token: None = None
+
+
+class ProtocolChanged(NamedTuple):
+    """The cluster's `transaction.version` is another one now."""
+
     protocol_version: int
     token: None = None
 
@@ -127,6 +131,7 @@ Event = (
     | ListTransactions
     | MarkersWritten
     | TransactionTimedOut
+    | ProtocolChanged
     | ExpireTransactionalIds
     | Loaded
 )

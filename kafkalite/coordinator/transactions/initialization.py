@@ -1,4 +1,4 @@
-"""InitProducerId of a transactional id: which producer it is from now on, and who is fenced by that.
+"""InitProducerId of a transactional id: which producer it is from now on, and who is fenced.
 
 Each call gives another epoch, so that whoever had the one before it writes no more (KIP-98); one
 who tells what he was goes on where he was, and his retries are known for what they are (KIP-360).
@@ -61,9 +61,7 @@ def initialized(
             return None
         producer_id, epochs = (
             event.fresh_id,
-            _Epochs(
-                FIRST_EPOCH, transaction.producer_epoch if is_continued else NO_PRODUCER_EPOCH
-            ),
+            _Epochs(FIRST_EPOCH, transaction.producer_epoch if is_continued else NO_PRODUCER_EPOCH),
         )
     else:
         producer_id, epochs = transaction.producer_id, _bumped(transaction, event.expected)

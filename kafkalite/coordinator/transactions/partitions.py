@@ -42,9 +42,7 @@ def verified(transaction: Transaction | None, event: VerifyPartitions) -> Partit
     added = _of_producer(transaction, event).partitions
     return PartitionsVerified(
         {
-            partition: (
-                ErrorCode.NONE if partition in added else ErrorCode.TRANSACTION_ABORTABLE
-            )
+            partition: (ErrorCode.NONE if partition in added else ErrorCode.TRANSACTION_ABORTABLE)
             for partition in sorted(event.partitions)
         }
     )

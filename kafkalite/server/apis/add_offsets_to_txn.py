@@ -59,6 +59,8 @@ def handle(
     return ask_for(ctx, submit, PartitionsAdded, answer)
 
 
-def refuse(request: AddOffsetsToTxnRequest, code: ErrorCode, message: str) -> AddOffsetsToTxnResponse:
+def refuse(
+    request: AddOffsetsToTxnRequest, code: ErrorCode, message: str
+) -> AddOffsetsToTxnResponse:
     """The code."""
     return AddOffsetsToTxnResponse(error_code=code)

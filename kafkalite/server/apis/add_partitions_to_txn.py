@@ -11,16 +11,12 @@ OPERATION_NOT_ATTEMPTED. Clients of version 2 of the protocol do not ask: their 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import (
     AddPartitions,
-    PartitionsAdded,
     PartitionsVerified,
     Producer,
-    VerifyPartitions,
 )
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
@@ -31,12 +27,13 @@ from kafkalite.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.core_driver import OnReply
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_requests import ask_for, told
+from kafkalite.server.transaction_requests import ask_each, ask_for, told
+from kafkalite.server.transaction_verification import ask_about_existing
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 
 API = Api(
@@ -53,32 +50,17 @@ _BUMPS_EPOCHS = 2
 """What brokers add is added for a producer under version 2 of the protocol."""
 
 
-class _Asked(NamedTuple):
-    transactional_id: str
-    producer: Producer
-    topics: list[AddPartitionsToTxnTopic]
-    verifies: bool
-
-
-class _AllCodes(NamedTuple):
-    """Of each transaction, in the order of the request, what each partition is told."""
-
-    codes: list[Callable[[TopicPartition], ErrorCode]]
-
-
 def handle(
     ctx: RequestContext, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse | Parked:
     """Ask for each transaction; the answer goes out when all are there."""
     by_broker = ctx.version >= _FIRST_VERSION_OF_BROKERS
-    asked = _asked(request, by_broker=by_broker)
+    asked = request.transactions if by_broker else [_of_client(request)]
 
-    def answer(reply: _AllCodes | KafkaError) -> AddPartitionsToTxnResponse:
-        if isinstance(reply, KafkaError):
-            return refuse(request, reply.code, reply.message)
-        results = [
-            _results(each.topics, code) for each, code in zip(asked, reply.codes, strict=True)
-        ]
+    def answer(replies: list[object] | KafkaError) -> AddPartitionsToTxnResponse:
+        if isinstance(replies, KafkaError):
+            return refuse(request, replies.code, replies.message)
+        results = [_results(ctx, *each) for each in zip(asked, replies, strict=True)]
         if not by_broker:
             return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0])
         return AddPartitionsToTxnResponse(
@@ -90,7 +72,12 @@ def handle(
             ]
         )
 
-    return ask_for(ctx, partial(_ask_each, ctx, asked), _AllCodes, answer)
+    version = _BUMPS_EPOCHS if by_broker else 0
+    asks = [
+        partial(ask_about_existing, ctx.services, _event(each, version), verifies=each.verify_only)
+        for each in asked
+    ]
+    return ask_for(ctx, partial(ask_each, asks), list, answer)
 
 
 def refuse(
@@ -99,98 +86,50 @@ def refuse(
     """The same code for every partition; from version 4 on for the request alone."""
     return AddPartitionsToTxnResponse(
         error_code=code,
-        results_by_topic_v3_and_below=_results(request.v3_and_below_topics, lambda _: code),
+        results_by_topic_v3_and_below=_same(request.v3_and_below_topics, code),
     )
 
 
-def _asked(request: AddPartitionsToTxnRequest, *, by_broker: bool) -> list[_Asked]:
-    if by_broker:
-        return [
-            _Asked(
-                each.transactional_id,
-                Producer(ProducerId(each.producer_id), ProducerEpoch(each.producer_epoch)),
-                each.topics,
-                each.verify_only,
-            )
-            for each in request.transactions
-        ]
-    producer = Producer(
-        ProducerId(request.v3_and_below_producer_id),
-        ProducerEpoch(request.v3_and_below_producer_epoch),
+def _of_client(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
+    """Versions before 4, as one of the later ones."""
+    return AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
     )
-    topics = request.v3_and_below_topics
-    return [_Asked(request.v3_and_below_transactional_id, producer, topics, verifies=False)]
 
 
-def _ask_each(ctx: RequestContext, asked: list[_Asked], on_all: OnReply) -> None:
-    all_codes: list[Callable[[TopicPartition], ErrorCode]] = [lambda _: ErrorCode.NONE] * len(asked)
-    missing = len(asked)
-    if not missing:
-        on_all(_AllCodes([]))
-
-    def on_reply(at: int, reply: object) -> None:
-        nonlocal missing
-        if isinstance(reply, KafkaError):
-            code = told(reply.code, ctx.version, _FIRST_VERSION_WITH_FENCED)
-            all_codes[at] = lambda _: code
-        elif isinstance(reply, PartitionsVerified):
-            all_codes[at] = reply.codes.__getitem__
-        elif isinstance(reply, dict):
-            all_codes[at] = reply.__getitem__
-        else:
-            assert isinstance(reply, PartitionsAdded), reply
-        missing -= 1
-        if not missing:
-            on_all(_AllCodes(all_codes))
-
-    for at, each in enumerate(asked):
-        _ask_one(ctx, each, partial(on_reply, at))
-
-
-def _ask_one(ctx: RequestContext, asked: _Asked, on_reply: OnReply) -> None:
-    """`on_reply` gets the codes at once when a partition does not exist."""
-    partitions = [
+def _event(asked: AddPartitionsToTxnTransaction, protocol_version: int) -> AddPartitions:
+    partitions = frozenset(
         TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions
-    ]
-    topics = ctx.services.image.topics
-    unknown = {
-        each
-        for each in partitions
-        if each.topic not in topics
-        or not 0 <= each.partition < len(topics[each.topic].partitions)
-    }
-    if unknown:
-        on_reply(
-            {
-                each: (
-                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    if each in unknown
-                    else ErrorCode.OPERATION_NOT_ATTEMPTED
-                )
-                for each in partitions
-            }
-        )
-        return
-    id, producer, wanted = asked.transactional_id, asked.producer, frozenset(partitions)
-    version = _BUMPS_EPOCHS if ctx.version >= _FIRST_VERSION_OF_BROKERS else 0
-    if asked.verifies:
-        ctx.services.transactions.ask_about(VerifyPartitions(None, id, producer, wanted), on_reply)
-    else:
-        event = AddPartitions(None, id, producer, wanted, version)
-        ctx.services.transactions.ask_about(event, on_reply)
+    )
+    producer = Producer(ProducerId(asked.producer_id), ProducerEpoch(asked.producer_epoch))
+    return AddPartitions(None, asked.transactional_id, producer, partitions, protocol_version)
 
 
 def _results(
-    topics: list[AddPartitionsToTxnTopic], code: Callable[[TopicPartition], ErrorCode]
+    ctx: RequestContext, asked: AddPartitionsToTxnTransaction, reply: object
+) -> list[AddPartitionsToTxnTopicResult]:
+    if isinstance(reply, KafkaError):
+        return _same(asked.topics, told(reply.code, ctx.version, _FIRST_VERSION_WITH_FENCED))
+    results = _same(asked.topics, ErrorCode.NONE)
+    if isinstance(reply, PartitionsVerified):
+        for topic in results:
+            for result in topic.results_by_partition:
+                partition = TopicPartition(topic.name, result.partition_index)
+                result.partition_error_code = reply.codes[partition]
+    return results
+
+
+def _same(
+    topics: list[AddPartitionsToTxnTopic], code: ErrorCode
 ) -> list[AddPartitionsToTxnTopicResult]:
     return [
         AddPartitionsToTxnTopicResult(
             name=topic.name,
             results_by_partition=[
-                AddPartitionsToTxnPartitionResult(
-                    partition_index=index,
-                    partition_error_code=code(TopicPartition(topic.name, index)),
-                )
+                AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=code)
                 for index in topic.partitions
             ],
         )

@@ -11,18 +11,15 @@ Records leave as slices of the segment file. The answer waits for `min_bytes`, a
 it. The first batch of the first partition that has one is given whole, above every limit (KIP-74).
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
-
-Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
-part. A partition that is asked twice is answered once, as asked last.
+Who tells the epoch of its last record (version 12 on) learns where its log and the leader's part.
+A partition that is asked twice is answered once, as asked last. `read_committed` sees what is below
+the last stable offset, and is told what in it was aborted.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
 
-`read_committed` sees what is below the last stable offset, and is told which transactions in it
-were aborted: whose records to leave out (KIP-98).
-
 Missing: followers, which come with replication; the preferred replica: a consumer that tells its
-rack (`client.rack`) is never sent to a replica nearer to it, `preferred_read_replica` is always -1.
+rack (`client.rack`) is never sent to a nearer one, `preferred_read_replica` is always -1.
 """
 
 from __future__ import annotations

@@ -81,13 +81,7 @@ def _initialize(
     expected = None
     if request.producer_id != NO_PRODUCER_ID:
         expected = Producer(ProducerId(request.producer_id), ProducerEpoch(request.producer_epoch))
-    event = InitProducerId(
-        None,
-        transactional_id,
-        request.transaction_timeout_ms,
-        expected,
-        transactions.protocol_version,
-    )
+    event = InitProducerId(None, transactional_id, request.transaction_timeout_ms, expected)
 
     def answer(reply: ProducerIdGiven | KafkaError) -> InitProducerIdResponse:
         if isinstance(reply, KafkaError):

@@ -18,8 +18,8 @@ Kafka differs: of a partition that stands twice in a request it appends the last
 its answer has topics that it does not know last. Here each batch is appended and answered, in the
 order of the request: a batch that goes without a word is lost.
 
-A transactional batch is appended when its partition belongs to the open transaction of its producer:
-`server/transactional_produce.py`.
+A transactional batch is appended when its partition belongs to the open transaction of its
+producer: `server/transactional_produce.py`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ from kafkalite.server.apis import (
     describe_configs,
     describe_groups,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
     end_txn,
     fetch,
     find_coordinator,
@@ -30,6 +32,7 @@ from kafkalite.server.apis import (
     list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -38,6 +41,7 @@ from kafkalite.server.apis import (
     produce,
     sync_group,
     txn_offset_commit,
+    write_txn_markers,
 )
 from kafkalite.server.apis.api import ApiModule
 
@@ -64,6 +68,7 @@ APIS: tuple[ApiModule, ...] = (
     add_partitions_to_txn,  # 24
     add_offsets_to_txn,  # 25
     end_txn,  # 26
+    write_txn_markers,  # 27
     txn_offset_commit,  # 28
     describe_configs,  # 32
     alter_configs,  # 33
@@ -74,6 +79,9 @@ APIS: tuple[ApiModule, ...] = (
     list_partition_reassignments,  # 46
     offset_delete,  # 47
     describe_cluster,  # 60
+    describe_producers,  # 61
+    describe_transactions,  # 65
+    list_transactions,  # 66
     list_config_resources,  # 74
     describe_topic_partitions,  # 75
 )

@@ -13,15 +13,11 @@ from __future__ import annotations
 from functools import partial
 
 from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
-    CommitTransactionalOffsets,
     OffsetsCommitted,
     OffsetToCommit,
 )
-from kafkalite.coordinator.transactions.events import Producer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_lookup import TopicKey, find_topic
-from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -31,18 +27,14 @@ from kafkalite.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.core_driver import OnReply
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_requests import ask_for
-from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.server.transactional_offsets import commit_in_transaction
 from kafkalite.types import (
     ZERO_UUID,
     LeaderEpoch,
     Offset,
-    ProducerEpoch,
-    ProducerId,
-    TopicPartition,
 )
 
 API = Api(
@@ -52,9 +44,6 @@ API = Api(
     min_version=0,
     max_version=6,
 )
-
-_FIRST_VERSION_WITH_ABORTABLE = 4
-_FIRST_VERSION_THAT_ADDS = 5
 
 
 def handle(
@@ -88,7 +77,7 @@ def handle(
 
     if not offsets:
         return answer(OffsetsCommitted(()))
-    submit = partial(_commit, ctx, request, tuple(offsets.values()))
+    submit = partial(commit_in_transaction, ctx, request, tuple(offsets.values()))
     return ask_for(ctx, submit, OffsetsCommitted, answer)
 
 
@@ -141,50 +130,3 @@ def _sort_out(
                 asked.committed_metadata,
                 found.id,
             )
-
-
-def _commit(
-    ctx: RequestContext,
-    request: TxnOffsetCommitRequest,
-    offsets: tuple[OffsetToCommit, ...],
-    on_reply: OnReply,
-) -> None:
-    groups = ctx.services.groups
-    producer = Producer(ProducerId(request.producer_id), ProducerEpoch(request.producer_epoch))
-    home = TopicPartition(CONSUMER_OFFSETS, groups.partition_of(request.group_id))
-    commit = CommitOffsets(
-        None,
-        request.group_id,
-        request.generation_id_or_member_epoch,
-        request.member_id,
-        request.group_instance_id,
-        offsets,
-    )
-    event = CommitTransactionalOffsets(None, commit, producer.id, producer.epoch)
-
-    def on_codes(codes: Codes) -> None:
-        code = codes.get(home, ErrorCode.NONE)
-        if code is ErrorCode.NOT_ENOUGH_REPLICAS:
-            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if code:
-            on_reply(KafkaError(code))
-        else:
-            groups.ask(request.group_id, event, on_reply)
-
-    try:
-        partition = ctx.services.replicas.find(home.topic, home.partition)
-    except KafkaError:
-        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
-        return
-    if partition.log.producers.is_in_transaction(producer.id, producer.epoch):
-        on_codes({})
-        return
-    transactions = ctx.services.transactions
-    id, client = request.transactional_id, _client(ctx.version)
-    verify(transactions, id, producer, frozenset({home}), client, on_codes)
-
-
-def _client(version: int) -> Client:
-    if version >= _FIRST_VERSION_THAT_ADDS:
-        return Client.LEAVES_ADDING
-    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD

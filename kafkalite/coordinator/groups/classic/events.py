@@ -358,6 +358,8 @@ class OffsetsCommitted(NamedTuple):
 class TransactionalOffsetsEnded(NamedTuple):
     """The marker stands in the log."""
 
+    producer_id: ProducerId
+
 
 class FetchedOffset(NamedTuple):
     """What was committed; -1 for both numbers where nothing was."""
