@@ -88,6 +88,95 @@ class TransactionCalls:
             self.sequence += 1
         return code
 
+    def add_offsets(self, group: str, *, version: int = 3) -> int:
+        """The code."""
+        asked = {
+            "transactional_id": self.id,
+            "producer_id": self.producer_id,
+            "producer_epoch": self.epoch,
+            "group_id": group,
+        }
+        code: int = CONCURRENT
+        for _ in turns(f"the last transaction of {self.id} is over"):
+            code = self.golden.call("AddOffsetsToTxn", version, asked)["error_code"]
+            if code not in (CONCURRENT, *READY_CODES):
+                break
+        return code
+
+    def commit_offset(
+        self, group: str, offset: int, *, version: int = 3, member: str = "", generation: int = -1
+    ) -> int:
+        """The partition's code."""
+        partition = {
+            "partition_index": 0,
+            "committed_offset": offset,
+            "committed_leader_epoch": -1,
+            "committed_metadata": "",
+        }
+        asked = {
+            "transactional_id": self.id,
+            "group_id": group,
+            "producer_id": self.producer_id,
+            "producer_epoch": self.epoch,
+            "generation_id": generation,
+            "member_id": member,
+            "group_instance_id": None,
+            "topics": [{"name": self.topic, "partitions": [partition]}],
+        }
+        code: int = CONCURRENT
+        for _ in turns(f"the last transaction of {self.id} is over"):
+            answer = self.golden.call("TxnOffsetCommit", version, asked)
+            code = answer["topics"][0]["partitions"][0]["error_code"]
+            if code not in (CONCURRENT, *READY_CODES):
+                break
+        return code
+
+    def committed_offset(self, group: str) -> tuple[int, int]:
+        """The stable one, and the code."""
+        asked = {
+            "groups": [
+                {
+                    "group_id": group,
+                    "member_id": None,
+                    "member_epoch": -1,
+                    "topics": [{"name": self.topic, "partition_indexes": [0]}],
+                }
+            ],
+            "require_stable": True,
+        }
+        answer = self.golden.call("OffsetFetch", 8, asked)
+        partition = answer["groups"][0]["topics"][0]["partitions"][0]
+        return partition["committed_offset"], partition["error_code"]
+
+    def mark(self, *, version: int, epoch: int, commits: bool = False, coordinator: int = 0) -> int:
+        """The code of a marker that is written by hand."""
+        marker = {
+            "producer_id": self.producer_id,
+            "producer_epoch": epoch,
+            "transaction_result": commits,
+            "topics": [{"name": self.topic, "partition_indexes": [0]}],
+            "coordinator_epoch": coordinator,
+            "transaction_version": 2 if version >= 2 else 0,
+        }
+        answer = self.golden.call("WriteTxnMarkers", version, {"markers": [marker]})
+        code: int = answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]
+        return code
+
+    def described(self) -> Fields:
+        """As its coordinator has it."""
+        asked = {"transactional_ids": [self.id]}
+        state: Fields = self.golden.call("DescribeTransactions", 0, asked)["transaction_states"][0]
+        return state
+
+    def in_partition(self) -> Fields:
+        """As its partition has it."""
+        asked = {"topics": [{"name": self.topic, "partition_indexes": [0]}]}
+        answer = self.golden.call("DescribeProducers", 0, asked)
+        producers = answer["topics"][0]["partitions"][0]["active_producers"]
+        (found,) = (each for each in producers if each["producer_id"] == self.producer_id)
+        state: Fields = found
+        return state
+
     def end(self, *, commits: bool, version: int = 3) -> int:
         """The code, once nothing is under way; under version 5 the producer goes on as told."""
         asked = {

@@ -11,7 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from compat_tests import test_error_cases, test_java_requests, test_wire_replay
+from compat_tests import (
+    test_error_cases,
+    test_java_requests,
+    test_transaction_answers,
+    test_wire_replay,
+)
 from compat_tests.record_client_versions import RECORD
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.server.apis.api import Api
@@ -45,6 +50,14 @@ _ALONE: dict[Version, Callable[..., None]] = {
     (ApiKey.API_VERSIONS, 5): test_wire_replay.test_version_5_is_answered_as_version_4,
 }
 """Answers that have a test of their own."""
+
+
+_BY_VERSION: tuple[tuple[Callable[..., None], ApiKey], ...] = (
+    (test_wire_replay.test_init_producer_id_without_a_transactional_id, ApiKey.INIT_PRODUCER_ID),
+    (test_transaction_answers.test_offsets_of_topics_by_id, ApiKey.TXN_OFFSET_COMMIT),
+    (test_transaction_answers.test_markers_that_are_written_by_hand, ApiKey.WRITE_TXN_MARKERS),
+)
+"""Tests that both brokers pass, and whose parameter `version` is one of that API's."""
 
 
 class Evidence(NamedTuple):
@@ -122,10 +135,9 @@ def advertised(api: Api) -> range:
 def _compared() -> Iterator[Version]:
     for row in (*test_wire_replay.RECORDED, *test_java_requests.RECORDED):
         yield row["key"], row["version"]
-    for version in _values(
-        test_wire_replay.test_init_producer_id_without_a_transactional_id, "version"
-    ):
-        yield ApiKey.INIT_PRODUCER_ID, version
+    for test, key in _BY_VERSION:
+        for version in _values(test, "version"):
+            yield key, version
     yield from _ALONE
 
 

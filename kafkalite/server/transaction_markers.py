@@ -74,7 +74,9 @@ class MarkerWriter:
     def _write_one(
         self, marker: Marker, to: TopicPartition, timeout_ms: int, on_code: OnCode
     ) -> None:
-        if to.topic not in self._replicas.image.topics:
+        if marker.producer_epoch < 0:
+            on_code(ErrorCode.UNKNOWN_SERVER_ERROR)
+        elif to.topic not in self._replicas.image.topics:
             on_code(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         elif to.topic == CONSUMER_OFFSETS:
             self._tell_groups(marker, to, on_code)

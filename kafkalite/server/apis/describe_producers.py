@@ -7,6 +7,7 @@ partition, and not known to their coordinator.
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.topic_names import validate_topic_name
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -27,6 +28,7 @@ API = Api(
 )
 
 _NOT_OPEN = -1
+_NOT_HOSTED = "This server does not host this topic-partition."
 
 
 def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
@@ -62,10 +64,17 @@ def refuse(
 
 def _one(ctx: RequestContext, topic: str, index: int) -> PartitionResponse:
     try:
+        validate_topic_name(topic)
+        if topic not in ctx.services.image.topics:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_HOSTED)
         partition = ctx.services.replicas.find(topic, index)
         partition.leading  # noqa: B018  # Refuses where another broker leads.
     except KafkaError as error:
-        return PartitionResponse(partition_index=index, error_code=error.code)
+        return PartitionResponse(
+            partition_index=index,
+            error_code=error.code,
+            error_message=error.message or None,
+        )
     return PartitionResponse(
         partition_index=index,
         active_producers=[

@@ -4,6 +4,8 @@ Versions: 0 to 6.
 - 2 leader epochs. 3 flexible; the member that has consumed (KIP-447). 4 knows
   TRANSACTION_ABORTABLE. 5 adds the group to the transaction itself (KIP-890). 6 topic ids.
 
+A partition that does not exist is refused at its place, and stands first in the answer.
+
 Until the transaction ends they are seen by nobody, and who asks for stable offsets is told
 UNSTABLE_OFFSET_COMMIT.
 """
@@ -58,27 +60,31 @@ def handle(
     def answer(reply: OffsetsCommitted | KafkaError) -> TxnOffsetCommitResponse:
         for at, key in enumerate(offsets):
             codes[key] = reply.code if isinstance(reply, KafkaError) else reply.offsets[at].code
-        return TxnOffsetCommitResponse(
-            topics=[
-                TxnOffsetCommitResponseTopic(
-                    name=topic.name,
-                    topic_id=topic.topic_id,
-                    partitions=[
-                        TxnOffsetCommitResponsePartition(
-                            partition_index=partition.partition_index,
-                            error_code=codes[at, place],
-                        )
-                        for place, partition in enumerate(topic.partitions)
-                    ],
-                )
-                for at, topic in enumerate(request.topics)
-            ]
-        )
+        return _response(request, codes)
 
     if not offsets:
         return answer(OffsetsCommitted(()))
     submit = partial(commit_in_transaction, ctx, request, tuple(offsets.values()))
     return ask_for(ctx, submit, OffsetsCommitted, answer)
+
+
+def _response(
+    request: TxnOffsetCommitRequest, codes: dict[tuple[int, int], ErrorCode]
+) -> TxnOffsetCommitResponse:
+    """In the order of the codes: what was refused before the group was asked stands first."""
+    topics: dict[tuple[str, Uuid], TxnOffsetCommitResponseTopic] = {}
+    for (at, place), code in codes.items():
+        asked = request.topics[at]
+        topic = topics.setdefault(
+            (asked.name, asked.topic_id),
+            TxnOffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id),
+        )
+        topic.partitions.append(
+            TxnOffsetCommitResponsePartition(
+                partition_index=asked.partitions[place].partition_index, error_code=code
+            )
+        )
+    return TxnOffsetCommitResponse(topics=list(topics.values()))
 
 
 def refuse(
