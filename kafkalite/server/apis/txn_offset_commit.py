@@ -33,11 +33,7 @@ from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_requests import ask_for
 from kafkalite.server.transactional_offsets import commit_in_transaction
-from kafkalite.types import (
-    ZERO_UUID,
-    LeaderEpoch,
-    Offset,
-)
+from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, Uuid
 
 API = Api(
     ApiKey.TXN_OFFSET_COMMIT,
