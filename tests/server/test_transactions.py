@@ -12,12 +12,6 @@ from kafkalite.coordinator.transactions.state import TransactionState
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.fetch import FetchResponse
-from kafkalite.protocol.messages.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-    OffsetFetchResponse,
-)
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import READ_COMMITTED
 from tests.server.group_requests import find
@@ -26,6 +20,7 @@ from tests.server.running import FETCH, Running, crashed, served, simulated, sta
 from tests.server.transactions import (
     ID,
     TransactionalProducer,
+    committed_offset,
     find_coordinator,
     init,
     latest,
@@ -231,23 +226,6 @@ async def test_the_timeout_counts_on_over_a_restart(simulation: Simulation) -> N
         await running.wait_ms(31_000)
         assert state(running, "open") is TransactionState.COMPLETE_ABORT
         assert await seen(running, "topic") == [b"a"]
-
-
-async def committed_offset(
-    running: Running, *, group: str = "group", stable: bool = True
-) -> tuple[int, ErrorCode]:
-    request = OffsetFetchRequest(
-        groups=[
-            OffsetFetchRequestGroup(
-                group_id=group,
-                topics=[OffsetFetchRequestTopics(name="topic", partition_indexes=[0])],
-            )
-        ],
-        require_stable=stable,
-    )
-    response = await (await running.client()).ask(request, 8, OffsetFetchResponse)
-    answer = response.groups[0].topics[0].partitions[0]
-    return answer.committed_offset, ErrorCode(answer.error_code)
 
 
 @both_versions

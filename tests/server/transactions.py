@@ -30,6 +30,12 @@ from kafkalite.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from kafkalite.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -223,3 +229,21 @@ async def latest(running: Running, topic: str, *, committed: bool) -> int:
     )
     response = await (await running.client()).ask(request, 6, ListOffsetsResponse)
     return response.topics[0].partitions[0].offset
+
+
+async def committed_offset(
+    running: Running, *, group: str = "group", topic: str = "topic", stable: bool = True
+) -> tuple[int, ErrorCode]:
+    """Of partition 0, and the code."""
+    request = OffsetFetchRequest(
+        groups=[
+            OffsetFetchRequestGroup(
+                group_id=group,
+                topics=[OffsetFetchRequestTopics(name=topic, partition_indexes=[0])],
+            )
+        ],
+        require_stable=stable,
+    )
+    response = await (await running.client()).ask(request, 8, OffsetFetchResponse)
+    answer = response.groups[0].topics[0].partitions[0]
+    return answer.committed_offset, ErrorCode(answer.error_code)
