@@ -192,7 +192,8 @@ async def crashed(
     await broker.__aenter__()
     yield Running(simulation, broker, files)
     simulation.network.crash("broker")
-    broker._groups.stop()  # Its timers.
+    broker._transactions.stop()  # Their timers.
+    broker._groups.stop()
     broker._storage.directory.abandon()
 
 
