@@ -8,11 +8,17 @@ is here and answers at once. Else the records are copied, since their buffer is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import Producer
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
-from kafkalite.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalite.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import Parked
@@ -23,7 +29,7 @@ from kafkalite.types import ZERO_UUID, TimestampMs, TopicPartition
 _FIRST_VERSION_WITH_ABORTABLE = 11
 _FIRST_VERSION_THAT_ADDS = 12
 
-Append = Callable[[Codes], "ProduceResponse | Parked | None"]
+Append = Callable[[ProduceRequest, Codes], "ProduceResponse | Parked | None"]
 """Appends all of the request, but to the partitions that have a code."""
 
 
@@ -50,31 +56,32 @@ def append_verified(
         if not partition.log.producers.is_in_transaction(producer.id, producer.epoch)
     )
     if not asked:
-        return append({})
+        return append(request, {})
     arrived: list[Codes] = []
+    kept = request
     parked: Parked | None = None
 
     def on_codes(codes: Codes) -> None:
         arrived.append(codes)
         if parked is not None and not parked.done:
-            _complete(parked, append, codes)
+            _complete(parked, partial(append, kept, codes))
 
     producer, client = batches[0].producer, _client(ctx.version)
     transactions = ctx.services.transactions
     verify(transactions, request.transactional_id, producer, asked, client, on_codes)
     if arrived:
-        return append(arrived[0])
-    _copy_records(request)
+        return append(request, arrived[0])
+    kept = _copied(request)
     clock = ctx.services.clock
     deadline = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
     parked = Parked(clock, deadline, refuse_late)
     return parked
 
 
-def _complete(parked: Parked, append: Append, codes: Codes) -> None:
+def _complete(parked: Parked, append: Callable[[], ProduceResponse | Parked | None]) -> None:
     """With the answer, which may itself be one to wait for."""
     try:
-        result = append(codes)
+        result = append()
     except (KafkaError, ProtocolError) as error:
         refusal = error
 
@@ -109,11 +116,31 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
                 yield _Batch(partition, Producer(header.producer_id, header.producer_epoch))
 
 
-def _copy_records(request: ProduceRequest) -> None:
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            if isinstance(data.records, memoryview):
-                data.records = memoryview(bytearray(data.records))
+def _copied(request: ProduceRequest) -> ProduceRequest:
+    """The request's own records are gone when its handler has returned."""
+    return ProduceRequest(
+        transactional_id=request.transactional_id,
+        acks=request.acks,
+        timeout_ms=request.timeout_ms,
+        topic_data=[
+            TopicProduceData(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_data=[
+                    PartitionProduceData(
+                        index=data.index,
+                        records=(
+                            memoryview(bytearray(data.records))
+                            if isinstance(data.records, memoryview)
+                            else data.records
+                        ),
+                    )
+                    for data in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ],
+    )
 
 
 def _client(version: int) -> Client:

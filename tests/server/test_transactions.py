@@ -3,17 +3,23 @@ timeouts, and what readers see of it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
+from kafkalite.controller import features
 from kafkalite.coordinator.transactions.state import TransactionState
 from kafkalite.errors import ErrorCode
+from kafkalite.log.files import read_part
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.fetch import AbortedTransaction, FetchRequest, FetchResponse
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.protocol.records.batch import iter_headers
+from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import READ_COMMITTED
+from kafkalite.types import READ_COMMITTED, Offset
 from tests.server.group_requests import find
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
@@ -89,6 +95,108 @@ async def test_readers_of_what_is_committed_wait_for_the_end_of_a_transaction(
     await running.wait_ms(1)
     assert answer.done()
     assert await latest(running, "topic", committed=True) == 4
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+@served()
+async def test_records_are_kept_while_their_coordinator_has_not_answered(
+    running: Running, acks: int
+) -> None:
+    """The buffer that they came in is used again meanwhile."""
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    held: list[Callable[[], None]] = []
+    transactions = running.broker._services.transactions
+    ask_about = transactions.ask_about
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            transactions, "ask_about", lambda *asked: held.append(partial(ask_about, *asked))
+        )
+        client = await running.connect("late")
+        answer = client.send(producer.request("topic", b"a", acks=acks), 12, ProduceResponse)
+        await running.wait_ms(10)
+        await running.produce("topic", b"of another", client="late")
+    assert not answer.done()
+    (ask,) = held
+    ask()
+    await running.wait_ms(1)
+    (topic,) = answer.result().responses
+    assert topic.partition_responses[0].error_code == ErrorCode.NONE
+    await producer.end(commits=True)
+    assert await seen(running, "topic") == [b"of another", b"a"]
+
+
+@served(request_timeout_ms="5000")
+async def test_a_coordinator_that_says_nothing_is_not_waited_for_for_ever(
+    running: Running,
+) -> None:
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    transactions = running.broker._services.transactions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transactions, "ask_about", lambda *asked: None)
+        client = await running.client()
+        answer = client.send(producer.request("topic", b"a"), 12, ProduceResponse)
+        await running.wait_ms(4_999)
+        assert not answer.done()
+        await running.wait_ms(2)
+    (topic,) = answer.result().responses
+    assert topic.partition_responses[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert await running.read("topic") == []
+
+
+@served()
+async def test_a_session_of_what_is_committed_is_told_when_it_is(running: Running) -> None:
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running)
+    request = fetch("topic", {0: 0})
+    request.isolation_level, request.session_epoch = READ_COMMITTED, 0
+    client = await running.connect("reader")
+    first = await client.ask(request, FETCH, FetchResponse)
+    await producer.write("topic", b"a", b"b")
+    waiting = FetchRequest(
+        max_wait_ms=10_000,
+        min_bytes=1,
+        isolation_level=READ_COMMITTED,
+        session_id=first.session_id,
+        session_epoch=1,
+    )
+    answer = client.send(waiting, FETCH, FetchResponse)
+    await running.wait_ms(10)
+    assert not answer.done()
+    await producer.end(commits=False)
+    await running.wait_ms(1)
+    (topic,) = answer.result().responses
+    (data,) = topic.partitions
+    assert data.aborted_transactions == [
+        AbortedTransaction(producer_id=producer.producer_id, first_offset=0)
+    ]
+
+
+@simulated
+async def test_a_folder_without_the_feature_has_records_of_version_0(
+    simulation: Simulation,
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(features, "FINALIZED", {"metadata.version": features.METADATA_VERSION})
+        async with start(simulation) as running:
+            await running.create("topic")
+            producer = await TransactionalProducer.begin(running)
+            await producer.write("topic", b"a")
+            await producer.end(commits=True)
+            assert await seen(running, "topic") == [b"a"]
+            index = running.broker._services.transactions.partition_of(ID)
+            read = running.partition("__transaction_state", index).log.read(
+                Offset(0), max_bytes=1 << 20, max_offset=Offset(100), first_batch_whole=True
+            )
+            assert read.part is not None
+            log = read_part(read.part)
+            versions = [
+                bytes(record.value or b"")[:2]
+                for position, header in iter_headers(log)
+                for record in read_records(log, position, header)
+            ]
+            assert versions == [b"\0\0"] * 4
 
 
 @both_versions

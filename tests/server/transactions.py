@@ -36,7 +36,7 @@ from kafkalite.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalite.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -120,6 +120,18 @@ class TransactionalProducer:
 
     async def send(self, topic: str, *contents: bytes, partition: int = 0) -> ErrorCode:
         """One batch, of which version 2 of the protocol adds the partition."""
+        request = self.request(topic, *contents, partition=partition)
+        client = await self.running.client()
+        response = await client.ask(request, 12 if self.bumps else 11, ProduceResponse)
+        code = ErrorCode(response.responses[0].partition_responses[0].error_code)
+        if code is ErrorCode.NONE:
+            self.sequence += len(contents)
+        return code
+
+    def request(
+        self, topic: str, *contents: bytes, partition: int = 0, acks: int = -1
+    ) -> ProduceRequest:
+        """One batch, not sent yet."""
         now = TimestampMs(self.running.simulation.clock.now_ms())
         batch = build_batch(
             [Record(None, value, timestamp=now) for value in contents],
@@ -128,14 +140,9 @@ class TransactionalProducer:
             base_sequence=self.sequence,
             is_transactional=True,
         )
-        request = produce(topic, {partition: bytes(batch)})
+        request = produce(topic, {partition: bytes(batch)}, acks=acks)
         request.transactional_id = self.id
-        client = await self.running.client()
-        response = await client.ask(request, 12 if self.bumps else 11, ProduceResponse)
-        code = ErrorCode(response.responses[0].partition_responses[0].error_code)
-        if code is ErrorCode.NONE:
-            self.sequence += len(contents)
-        return code
+        return request
 
     async def write(self, topic: str, *contents: bytes, partition: int = 0) -> None:
         """As clients do: add, and send."""

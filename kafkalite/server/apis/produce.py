@@ -68,7 +68,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if _check_attributes(ctx, request):
-        append = partial(_append_all, ctx, request)
+        append = partial(_append_all, ctx)
         late = partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, "")
         return append_verified(ctx, request, append, late)
     return _append_all(ctx, request, None)
