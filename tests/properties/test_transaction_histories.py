@@ -4,7 +4,6 @@ more; and everybody sees all that was acknowledged."""
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,7 +14,7 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.testing.simulation import Simulation, run
 from tests.server.group_requests import find
-from tests.server.running import Running, crashed, start
+from tests.server.running import Running, end_process, make
 from tests.server.transactions import TransactionalProducer, committed_offset, latest, seen
 
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -73,17 +72,22 @@ class History:
         self.model = Model()
         self.producers: dict[str, TransactionalProducer] = {}
         self.values = 0
-        self.life = AsyncExitStack()
         self.running: Running
 
-    async def live(self, *, may_be_killed: bool) -> None:
-        kind = crashed if may_be_killed else start
-        self.running = await self.life.enter_async_context(
-            kind(self.simulation, self.files, settings=SETTINGS)
-        )
+    async def live(self) -> None:
+        broker = make(self.simulation, self.files, settings=SETTINGS)
+        await broker.__aenter__()
+        self.running = Running(self.simulation, broker, self.files)
         await self.running.wait_ms(1)
         for producer in self.producers.values():
             producer.running = self.running
+
+    async def end(self, *, is_clean: bool) -> None:
+        broker = self.running.broker
+        if is_clean:
+            await broker.__aexit__(None, None, None)
+        else:
+            end_process(self.simulation, broker)
 
     async def take(self, step: str, id: str) -> None:
         model, producer = self.model, self.producers.get(id)
@@ -96,9 +100,8 @@ class History:
             model.entries.append((self.next_value(), None))
             await self.running.produce("topic", model.entries[-1][0])
         elif step in ("stop", "kill"):
-            await self.life.aclose()
-            self.life = AsyncExitStack()
-            await self.live(may_be_killed=step == "kill")
+            await self.end(is_clean=step == "stop")
+            await self.live()
         elif step == "timeout":
             await self.running.wait_ms(TIMEOUT_MS + 2)
             for ended in list(model.open):
@@ -147,12 +150,12 @@ def test_a_reader_of_what_is_committed_sees_just_that(
 ) -> None:
     async def main(simulation: Simulation) -> None:
         world = History(simulation, bumps=bumps)
-        await world.live(may_be_killed=False)
+        await world.live()
         await world.running.create("topic")
         await find(world.running)
         for step, id in history:
             await world.take(step, id)
             await world.check()
-        await world.life.aclose()
+        await world.end(is_clean=True)
 
     run(main, seed=1)
