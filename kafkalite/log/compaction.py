@@ -27,7 +27,7 @@ from kafkalite.log.producers import ProducerState
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment
-from kafkalite.log.transaction_index import AbortedTransaction, read_transaction_index
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.protocol.records.batch import (
     HEADER_SIZE,
     crc_is_valid,
@@ -193,11 +193,7 @@ class LogCleaning:
         that are damaged, `OSError` when the disk refuses.
         """
         segments = self._log.segments
-        aborted = [
-            entry
-            for segment in segments
-            for entry in read_transaction_index(self._files, _path_of(segment))
-        ]
+        aborted = [entry for segment in segments for entry in segment.aborted.all]
         dirty = between(segments, self._start, self._upper)
         if not dirty:
             return
@@ -313,10 +309,6 @@ def _taken(piece: _Piece) -> Iterator[Step]:
         yield piece
     finally:
         piece.release()
-
-
-def _path_of(segment: Segment) -> str:
-    return segment.name.removesuffix(".log")
 
 
 def _last_records(states: Sequence[ProducerState]) -> dict[ProducerId, LastRecord]:

@@ -79,7 +79,7 @@ def open_log(
         log.log_start_offset = max(log.log_start_offset, log_start_offset)
         epochs.truncate_from_start(log.log_start_offset)
         log.recovery_point = min(recovery_point, log.end_offset)
-        log.load_producers(now, rebuild_from=loaded.scanned_transactions_from)
+        log.load_producers(now)
         log_folder.snapshots.is_synced |= was_synced
         log.release_files()  # Of a thousand few are used, and the first use opens again.
     return log

@@ -208,7 +208,7 @@ class PartitionLog:
                     stored = header._replace(base_offset=base_offset)
                     aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
                     if aborted is not None:
-                        active.add_aborted(aborted)
+                        active.aborted.add(aborted)
                 else:
                     self.producers.appended(header, base_offset, header.max_timestamp)
             position += size
@@ -293,7 +293,7 @@ class PartitionLog:
             end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
         found = []
         for segment in segments[at:]:
-            for aborted in segment.aborted:
+            for aborted in segment.aborted.all:
                 if aborted.last_offset >= offset and aborted.first_offset < end:
                     found.append(aborted)
                 if aborted.last_stable_offset >= end:
@@ -369,33 +369,21 @@ class PartitionLog:
         self.load_producers(now)
         self._files.sync_folder(folder)
 
-    def load_producers(self, now: TimestampMs, *, rebuild_from: Offset | None = None) -> None:
-        """Have `producers` know what the log has of them. `rebuild_from`: the segments from there
-        on lack their aborted transactions, so that snapshots above it are of no use."""
+    def load_producers(self, now: TimestampMs) -> None:
+        """Have `producers` know what the log has of them."""
+        segments = self._segments
+        lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
         start = self._snapshots.load(
             self.producers,
-            end_offset=self.end_offset if rebuild_from is None else rebuild_from,
+            end_offset=self.end_offset,
             now=now,
-            kept=self._segments.base_offsets,
+            kept=segments.base_offsets,
+            limit=next(lost, None),
         )
         if start is None:
             start = self.log_start_offset
-        if rebuild_from is not None:
-            self._rebuild_aborted(start, rebuild_from)
-        elif start < self.end_offset:
+        if start < self.end_offset:
             replay_producers(self.producers, self._segments.all, start, self.end_offset)
-
-    def _rebuild_aborted(self, start: Offset, rebuild_from: Offset) -> None:
-        """Replay from `start` on, segment by segment: each as its roll had left it."""
-        segments = self._segments.all
-        for segment, following in zip(segments, (*segments[1:], None), strict=True):
-            end = self.end_offset if following is None else following.base_offset
-            if end <= start:
-                continue
-            replay_producers(self.producers, (segment,), max(start, segment.base_offset), end)
-            if following is not None and end > rebuild_from:
-                segment.seal()
-                self._snapshots.save(self.producers, end)
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""

@@ -72,17 +72,22 @@ class ProducerSnapshots:
         end_offset: Offset,
         now: TimestampMs,
         kept: frozenset[Offset],
+        limit: Offset | None = None,
     ) -> Offset | None:
         """Restore the newest sound snapshot at or below `end_offset`: its offset, None without one.
+        With `limit` it is at or below that too; those between stay.
 
         Removes those above (of a log since cut), damaged ones, and those that neither belong to a
         segment in `kept` nor are the newest.
         """
         producers.restore([], now)
         self.newest = None
+        is_newest = True
         for offset in reversed(self.offsets()):
-            if offset > end_offset or (self.newest is not None and offset not in kept):
+            if offset > end_offset or not (is_newest or offset in kept):
                 self._files.remove(self._path(offset))
+            elif limit is not None and offset > limit:
+                is_newest = False
             elif self.newest is None:
                 try:
                     states = parse_snapshot(read_file(self._files, self._path(offset)) or b"")
@@ -90,7 +95,7 @@ class ProducerSnapshots:
                     self._files.remove(self._path(offset))
                 else:
                     producers.restore(states, now)
-                    self.newest = offset
+                    self.newest, is_newest = offset, False
                     self.is_synced = not states
         return self.newest
 

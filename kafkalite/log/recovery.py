@@ -61,9 +61,6 @@ class LoadedSegments:
     segments: list[Segment]
     end_offset: Offset
     cuts: tuple[Cut, ...]
-    scanned_transactions_from: Offset | None = None
-    """Where the first segment begins that was scanned and has records of transactions: from there
-    on the transaction indexes are to be made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +105,7 @@ class LogLoader:
             if segment.base_offset <= recovery_point:
                 break
         self.epochs.truncate_from_end(end_offset)
-        scanned = [each.base_offset for each in segments if each.lacks_aborted]
-        return LoadedSegments(segments, end_offset, tuple(cuts), min(scanned, default=None))
+        return LoadedSegments(segments, end_offset, tuple(cuts))
 
     def _find_segments(self) -> list[Segment]:
         names = finish_swaps(self.files, self.folder, self.files.list(self.folder))
@@ -161,6 +157,7 @@ class LogLoader:
         last = segments[-1]
         try:
             last.read_to_end()
+            last.aborted.load()
         except CorruptRecordError:
             cut = recover_segment(last, self.epochs)
             cuts += [] if cut is None else [cut]
@@ -193,9 +190,8 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     read here, and are not cut either.
     """
     end = segment.size
-    reason = ""
+    reason, has_transactions = "", False
     file = segment.begin_rebuild()
-    segment.forget_aborted()
     try:
         for batch in scan_batches(file, 0, end):
             reason = _what_is_wrong(batch, segment)
@@ -205,12 +201,12 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
             segment.added(
                 header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
             )
-            if header.is_transactional:
-                segment.lacks_aborted = True
+            has_transactions = has_transactions or header.is_transactional
             if header.partition_leader_epoch > epochs.latest:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
     except CorruptRecordError as error:
         reason = str(error)
+    segment.aborted.forget(is_lost=has_transactions)
     if segment.size == end:
         return None
     if is_legacy(file, segment.size, end):
@@ -237,8 +233,7 @@ def _what_is_wrong(batch: StoredBatch, segment: Segment) -> str:
 def replay_producers(
     producers: ProducerStates, segments: Sequence[Segment], start: Offset, end: Offset
 ) -> None:
-    """Take in the batches from `start` (inclusive) to `end` (exclusive). Segments that lack their
-    aborted transactions are told of them."""
+    """Take in the batches from `start` (inclusive) to `end` (exclusive)."""
     for index, segment in enumerate(segments):
         is_last = index + 1 == len(segments)
         if not is_last and segments[index + 1].base_offset <= start:
@@ -252,30 +247,32 @@ def replay_producers(
             if batch.header.base_offset >= end:
                 return
             aborted = take_in(producers, batch)
-            if aborted is not None and segment.lacks_aborted:
-                segment.add_aborted(aborted)
-        segment.lacks_aborted = False
+            if aborted is not None:
+                segment.aborted.add(aborted)
+        segment.aborted.is_lost = False
+        if not is_last:
+            segment.aborted.save()
 
 
 def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction | None:
-    """Let one stored batch tell on its producer, if it has one: the transaction, with records, that
-    it aborts."""
+    """Let one stored batch tell on its producer, if it has one: the transaction that it aborts."""
     header = batch.header
     if header.producer_id == NO_PRODUCER_ID:
         return None
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)
         return None
-    aborted = None
-    for is_commit, epoch, timestamp in _read_markers(batch):
-        first = producers.transaction_ended(header, epoch, timestamp)
-        if first is not None and not is_commit:
-            last = header.last_offset
+    for marker in _read_markers(batch):
+        first = producers.transaction_ended(header, marker.coordinator_epoch, marker.timestamp)
+        if first is not None and not marker.is_commit:
             stable = producers.first_unstable_offset
-            aborted = AbortedTransaction(
-                header.producer_id, first, last, Offset(last + 1) if stable is None else stable
+            return AbortedTransaction(
+                header.producer_id,
+                first,
+                header.last_offset,
+                header.next_offset if stable is None else stable,
             )
-    return aborted
+    return None
 
 
 def check_coordinator_batches(

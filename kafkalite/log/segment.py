@@ -19,12 +19,7 @@ from kafkalite.log.files import File, Files, Part
 from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, find_batch, scan_batches
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
-from kafkalite.log.transaction_index import (
-    TRANSACTION_INDEX_SUFFIX,
-    AbortedTransaction,
-    format_transaction_index,
-    read_transaction_index,
-)
+from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransactions
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 
@@ -44,21 +39,19 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
-        "_aborted",
-        "_aborted_unsaved",
         "_file",
         "_files",
         "_first_timestamp",
         "_indexes",
         "_path",
         "_tail",
+        "aborted",
         "base_offset",
         "config",
         "created_ms",
         "end_offset",
         "has_new_names",
         "is_synced",
-        "lacks_aborted",
         "size",
     )
 
@@ -73,10 +66,10 @@ class Segment:
         """A segment whose `.log` is there and is empty, or else to be told by `existing`."""
         self._files = files
         self._path = f"{folder}/{base_offset:020d}"
+        self.aborted = AbortedTransactions(files, self._path)
+        """Transactions whose abort markers stand here."""
         self._file: File | None = None
         self._indexes: SegmentIndexes | None = None
-        self._aborted: list[AbortedTransaction] | None = None
-        self._aborted_unsaved = False
         self._first_timestamp: TimestampMs | None = None
         self._tail: BatchRange | None = None
         self.base_offset = base_offset
@@ -87,8 +80,6 @@ class Segment:
         """Bytes in the `.log`."""
         self.end_offset = base_offset
         """After the last record; known once the segment was scanned, read to its end or grew."""
-        self.lacks_aborted = False
-        """It was scanned, and is to be told of its aborted transactions by `add_aborted`."""
         self.is_synced = True
         """Whether all that was written since it was opened has been synced."""
         self.has_new_names = False
@@ -122,7 +113,7 @@ class Segment:
         """A new segment whose `.log` is made at its first use, in a folder that is there then."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
-        segment._aborted = []
+        segment.aborted.begin()
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -183,23 +174,6 @@ class Segment:
         """What its age counts from: `max_timestamp`, or when it was made or opened."""
         latest = self.max_timestamp
         return latest if latest >= 0 else self.created_ms
-
-    @property
-    def aborted(self) -> list[AbortedTransaction]:
-        """The aborted transactions whose markers stand here, in their order; not to be changed."""
-        if self._aborted is None:
-            self._aborted = read_transaction_index(self._files, self._path)
-        return self._aborted
-
-    def add_aborted(self, transaction: AbortedTransaction) -> None:
-        """A transaction was aborted by a marker that stands here."""
-        self.aborted.append(transaction)
-        self._aborted_unsaved = True
-
-    def forget_aborted(self) -> None:
-        """Have none, until told by `add_aborted`."""
-        self._aborted = []
-        self._aborted_unsaved = True
 
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
@@ -338,9 +312,8 @@ class Segment:
         if not self.size:
             self._first_timestamp = None
             self.created_ms = now
-        self._aborted = [each for each in self.aborted if each.last_offset < offset]
-        self._aborted_unsaved = True
         self.read_to_end()
+        self.aborted.cut(offset)
 
     def seal(self) -> None:
         """Write the indexes as they stay: the segment rolls or closes."""
@@ -349,22 +322,9 @@ class Segment:
         if indexes.save(self._files, self._path):
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
-        self._save_aborted()
-
-    def _save_aborted(self) -> None:
-        path = self._path + TRANSACTION_INDEX_SUFFIX
-        if not self._aborted_unsaved:
-            return
-        if self.aborted:
-            self._files.replace(path, format_transaction_index(self.aborted), sync=False)
-        elif self._files.exists(path):
-            self._files.remove(path)
-        else:
-            self._aborted_unsaved = False
-            return
-        self._aborted_unsaved = False
-        self.is_synced = False
-        self.has_new_names = True
+        if self.aborted.save():
+            self.is_synced = False
+            self.has_new_names = True
 
     def unsynced(self) -> list[str]:
         """The files whose bytes the disk may not have: the `.log`, and the indexes as far as they
@@ -380,9 +340,7 @@ class Segment:
             if len(self.indexes.offsets)
             else []
         )
-        if self.aborted:
-            indexes.append(self._path + TRANSACTION_INDEX_SUFFIX)
-        return [self.name, *filter(self._files.exists, indexes)]
+        return [self.name, *filter(self._files.exists, (*indexes, self.aborted.name))]
 
     def synced(self) -> None:
         """The disk has them."""

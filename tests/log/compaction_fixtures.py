@@ -14,18 +14,13 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import scan_batches
-from kafkalite.log.transaction_index import (
-    AbortedTransaction,
-    format_transaction_index,
-    read_transaction_index,
-)
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Record, build_batch, read_records
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
-from tests.log.log_fixtures import EPOCH, FOLDER, NOW, append, open_log
+from tests.log.log_fixtures import EPOCH, NOW, append, open_log
 
 CONFIG = TopicConfig(
     cleanup_policy=("compact",),
@@ -162,7 +157,7 @@ def with_sequence(producer: int, sequence: int, *records: Record, epoch: int = 0
 
 
 class Transactional(World):
-    """A log of transactions, with the index of those that were aborted."""
+    """A log of transactions."""
 
     def send(self, producer: int, sequence: int, *keys_and_values: tuple[str, str | None]) -> int:
         return append(
@@ -176,22 +171,13 @@ class Transactional(World):
             ),
         ).base_offset
 
-    def end(self, producer: int, *, commit: bool, first: int | None = None) -> int:
-        base = self.log.segments[-1].base_offset
+    def end(self, producer: int, *, commit: bool) -> int:
         data = build_end_transaction_batch(
             EndTransactionMarker(commit, 1),
             producer_id=ProducerId(producer),
             producer_epoch=ProducerEpoch(0),
             timestamp=NOW,
         )
-        offset = self.log.append_as_leader(
+        return self.log.append_as_leader(
             memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
         ).base_offset
-        if first is not None:
-            path = f"{FOLDER}/{base:020d}"
-            entry = AbortedTransaction(
-                ProducerId(producer), Offset(first), offset, Offset(offset + 1)
-            )
-            entries = [*read_transaction_index(self.files, path), entry]
-            self.files.replace(f"{path}.txnindex", format_transaction_index(entries))
-        return offset

@@ -7,9 +7,6 @@ import pytest
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.compaction import CleaningAbortedError
 from kafkalite.log.retired_files import RetiredFiles
-from kafkalite.log.transaction_index import (
-    read_transaction_index,
-)
 from kafkalite.protocol.records.batch import TimestampType, read_header
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import Header, Record, build_batch
@@ -249,7 +246,7 @@ def test_aborted_records_go_and_their_marker_after_them() -> None:
     world = Transactional()
     world.write(("a", "old"))
     first = world.send(7, 0, ("a", "aborted"), ("b", "aborted"))
-    marker = world.end(7, commit=False, first=first)
+    marker = world.end(7, commit=False)
     world.send(8, 0, ("c", "committed"))
     commit = world.end(8, commit=True)
     world.write(("z", "z"))
@@ -258,7 +255,7 @@ def test_aborted_records_go_and_their_marker_after_them() -> None:
     assert [key for _, key, _ in world.seen()] == [b"a", b"c", b"z"]
     # The batch stays, for its producer may go on; the marker with it, and the index.
     assert [h.base_offset for h in stored_headers(world.log)] == [0, 1, marker, 4, commit, 6]
-    assert len(read_transaction_index(world.files, f"{FOLDER}/{0:020d}")) == 1
+    assert len(world.log.segments[0].aborted.all) == 1
     for state in world.log.producers.active():
         state.batches.clear()
         state.epoch = ProducerEpoch(1)

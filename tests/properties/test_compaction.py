@@ -124,7 +124,7 @@ class CompactionMachine(RuleBasedStateMachine):
         offsets = self.model.open.pop(producer)
         if not commit:
             self.model.aborted.update(offsets)
-        self.world.end(producer, commit=commit, first=None if commit else offsets[0])
+        self.world.end(producer, commit=commit)
 
     @rule()
     def roll(self) -> None:
