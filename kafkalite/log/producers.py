@@ -78,10 +78,17 @@ class ProducerState:
         return None
 
 
+class _Ended(NamedTuple):
+    """A transaction that had records, from the first to its marker, both inclusive."""
+
+    first_offset: Offset
+    last_offset: Offset
+
+
 class ProducerStates:
     """All producers that wrote to one log and have not expired."""
 
-    __slots__ = ("_name", "_open", "_states", "expiration_ms")
+    __slots__ = ("_ended", "_name", "_open", "_states", "expiration_ms")
 
     def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         self._name = name
@@ -90,6 +97,8 @@ class ProducerStates:
         self._states: dict[ProducerId, ProducerState] = {}
         self._open: dict[ProducerId, Offset] = {}
         """Open transactions, the one that began first at first: where each began."""
+        self._ended: deque[_Ended] = deque()
+        """Those whose markers may not be committed, in the order of the markers."""
 
     def __len__(self) -> int:
         return len(self._states)
@@ -108,6 +117,24 @@ class ProducerStates:
         for first in self._open.values():
             return first
         return None
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether `last_stable_offset` may be below the high watermark."""
+        return bool(self._open or self._ended)
+
+    def last_stable_offset(self, high_watermark: Offset) -> Offset:
+        """Where, with that high watermark (which does not fall from call to call), the oldest
+        transaction began that is open, or whose marker is not committed; else the high
+        watermark."""
+        ended = self._ended
+        while ended and ended[0].last_offset < high_watermark:
+            ended.popleft()
+        stable = high_watermark
+        for first in self._open.values():
+            stable = min(stable, first)
+            break
+        return min(stable, *(each.first_offset for each in ended)) if ended else stable
 
     def is_in_transaction(self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool:
         """Whether the producer has an open transaction here, in that epoch."""
@@ -216,6 +243,8 @@ class ProducerStates:
         state = self._state_in_epoch(header.producer_id, header.producer_epoch)
         first, state.transaction_first_offset = state.transaction_first_offset, None
         self._open.pop(header.producer_id, None)
+        if first is not None:
+            self._ended.append(_Ended(first, header.last_offset))
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = timestamp
         return first
@@ -246,6 +275,7 @@ class ProducerStates:
         self._states = {
             state.producer_id: state for state in states if not self._is_expired(state, now)
         }
+        self._ended.clear()
         began = (
             (state.producer_id, state.transaction_first_offset) for state in self._states.values()
         )

@@ -26,8 +26,8 @@ class Partition:
     """A replica that this broker holds. `leader` is None while another broker leads it."""
 
     __slots__ = (
+        "_stable_to",
         "_unstable_bytes",
-        "_unstable_from",
         "commits",
         "config",
         "fetches",
@@ -57,7 +57,7 @@ class Partition:
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it."""
         self.commits: dict[CommitWait, None] = {}
-        self._unstable_from: Offset | None = None
+        self._stable_to = Offset(0)
         self._unstable_bytes = 0
         """Behind the last stable offset: what readers of what is committed still wait for."""
         self.on_committed: Callable[[Offset], None] | None = None
@@ -78,11 +78,8 @@ class Partition:
     @property
     def last_stable_offset(self) -> Offset:
         """Below it (exclusive) every record's transaction has ended: what `read_committed` sees."""
-        high_watermark = self.high_watermark
-        first = self.log.producers.first_unstable_offset
-        if first is None:
-            return high_watermark
-        return min(max(first, self.log.log_start_offset), high_watermark)
+        stable = self.log.producers.last_stable_offset(self.high_watermark)
+        return max(stable, min(self.log.log_start_offset, self.high_watermark))
 
     def append(
         self,
@@ -157,6 +154,7 @@ class Partition:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
         self._remember_high_watermark()
         self.leader = leader
+        self._stable_to = self.last_stable_offset
         self.wake_all()
 
     def resign(self) -> None:
@@ -182,11 +180,9 @@ class Partition:
             fetch.look_again()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
-        unstable_from = self.log.producers.first_unstable_offset
-        if unstable_from is None and self._unstable_from is None:
-            stable_bytes = size_bytes
-        else:
-            stable_bytes = self._stable_bytes(unstable_from, size_bytes)
+        stable_bytes = size_bytes
+        if self._unstable_bytes or self.log.producers.has_transactions:
+            stable_bytes = self._stable_bytes(high_watermark, size_bytes)
         if self.fetches:
             for fetch in list(self.fetches):
                 fetch.more(size_bytes, stable_bytes)
@@ -196,17 +192,13 @@ class Partition:
         if self.on_committed is not None:
             self.on_committed(high_watermark)
 
-    def _stable_bytes(self, unstable_from: Offset | None, size_bytes: int) -> int:
+    def _stable_bytes(self, high_watermark: Offset, size_bytes: int) -> int:
         """How much more readers of what is committed may see. Where one transaction of several has
         ended it is not known how much, and they look at all there is."""
+        stable_to = self.last_stable_offset
+        before, self._stable_to = self._stable_to, stable_to
+        stable_bytes = 0 if stable_to == before else self._unstable_bytes
         self._unstable_bytes += size_bytes
-        before, self._unstable_from = self._unstable_from, unstable_from
-        if unstable_from is not None and unstable_from == before:
-            return 0
-        if unstable_from is not None and before is None:
-            self._unstable_bytes = size_bytes
-            return 0
-        stable_bytes = self._unstable_bytes
-        if unstable_from is None:
-            self._unstable_bytes = 0
+        if stable_to == high_watermark:
+            stable_bytes, self._unstable_bytes = self._unstable_bytes, 0
         return stable_bytes

@@ -109,6 +109,22 @@ def test_what_is_stable_ends_where_the_oldest_open_transaction_began() -> None:
     assert world.unstable_from() is None
 
 
+@pytest.mark.parametrize("commits", [True, False])
+def test_what_has_ended_is_stable_once_its_marker_is_committed(commits: bool) -> None:
+    world = World()
+    world.write(7)
+    world.write(8)
+    world.end(7, commits=commits)
+    producers = world.log.producers
+    assert [producers.last_stable_offset(Offset(at)) for at in (1, 2)] == [0, 0]
+    assert producers.last_stable_offset(Offset(3)) == 1
+    world.end(8, commits=commits)
+    assert producers.last_stable_offset(Offset(3)) == 1
+    assert producers.has_transactions
+    assert producers.last_stable_offset(Offset(4)) == 4
+    assert not producers.has_transactions
+
+
 def test_an_aborted_transaction_is_told_to_whoever_reads_its_records() -> None:
     world = World()
     world.write(7, count=3)
