@@ -14,19 +14,18 @@ from kafkalite.coordinator.transactions.state import TransactionState
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files import read_part
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from kafkalite.protocol.messages.fetch import AbortedTransaction, FetchRequest, FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import READ_COMMITTED, Offset
-from tests.server.group_requests import find
+from kafkalite.types import READ_COMMITTED, BrokerId, Offset
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
 from tests.server.transactions import (
     ID,
     TransactionalProducer,
-    committed_offset,
     find_coordinator,
     init,
     latest,
@@ -336,65 +335,6 @@ async def test_the_timeout_counts_on_over_a_restart(simulation: Simulation) -> N
         assert await seen(running, "topic") == [b"a"]
 
 
-@both_versions
-@served()
-async def test_offsets_of_a_transaction_count_once_it_commits(
-    running: Running, bumps: bool
-) -> None:
-    await running.create("topic")
-    await find(running)
-    producer = await TransactionalProducer.begin(running, bumps=bumps)
-    for commits, offset, expected in ((True, 5, 5), (False, 9, 5), (True, 7, 7)):
-        before, _ = await committed_offset(running)
-        if not bumps:
-            assert await producer.add_offsets() is ErrorCode.NONE
-        assert await producer.commit_offset("topic", offset) is ErrorCode.NONE
-        unstable = (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        assert await committed_offset(running) == unstable
-        assert await committed_offset(running, stable=False) == (before, ErrorCode.NONE)
-        assert await producer.end(commits=commits) is ErrorCode.NONE
-        assert await committed_offset(running) == (expected, ErrorCode.NONE)
-
-
-@served()
-async def test_offsets_of_a_group_that_was_not_added_are_refused(running: Running) -> None:
-    await running.create("topic")
-    await find(running)
-    producer = await TransactionalProducer.begin(running)
-    assert await producer.commit_offset("topic", 5) is ErrorCode.INVALID_TXN_STATE
-    assert await producer.commit_offset("topic", 5, version=4) is ErrorCode.TRANSACTION_ABORTABLE
-    unknown = await producer.commit_offset("unknown", 5)
-    assert unknown is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert await producer.commit_offset("topic", 5, version=6) is ErrorCode.NONE
-    producer.epoch += 1
-    fenced = await producer.commit_offset("topic", 5)
-    assert fenced is ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-@pytest.mark.parametrize("clean", [True, False])
-@simulated
-async def test_offsets_of_a_transaction_are_pending_over_a_restart(
-    simulation: Simulation, clean: bool
-) -> None:
-    files = MemoryFiles(models_crashes=True)
-    first_life = start if clean else crashed
-    async with first_life(simulation, files) as running:
-        await running.create("topic")
-        await find(running)
-        producer = await TransactionalProducer.begin(running)
-        await producer.add_offsets()
-        await producer.commit_offset("topic", 5)
-    async with start(simulation, files) as running:
-        await running.wait_ms(1)
-        assert await committed_offset(running) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        producer.running = running
-        assert await producer.end(commits=True) is ErrorCode.NONE
-        assert await committed_offset(running) == (5, ErrorCode.NONE)
-    async with start(simulation, files) as running:
-        await running.wait_ms(1)
-        assert await committed_offset(running) == (5, ErrorCode.NONE)
-
-
 @simulated
 async def test_what_is_prepared_is_finished_after_a_crash(simulation: Simulation) -> None:
     """The markers do not get to their partition before the process ends."""
@@ -463,3 +403,50 @@ async def test_ids_that_are_unused_for_long_are_forgotten(running: Running) -> N
     await running.wait_ms(10_001)
     assert await producer.end(commits=False) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert (await init(running)).producer_epoch == 0
+
+
+@served(request_timeout_ms="5000")
+async def test_a_transaction_is_complete_when_its_markers_are_committed(running: Running) -> None:
+    """A follower lags; the marker is written again when it was not committed in time."""
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    await producer.write("topic", b"a")
+    partition = running.partition("topic")
+    leader_only = frozenset(partition.leading.isr)
+    partition.change_isr(leader_only | {BrokerId(99)})
+    assert await producer.end(commits=True) is ErrorCode.NONE
+    await running.wait_ms(10)
+    assert state(running) is TransactionState.PREPARE_COMMIT
+    assert await seen(running, "topic") == []
+    await running.wait_ms(5_200)
+    assert partition.log.end_offset == 3, "two markers"
+    partition.change_isr(leader_only)
+    await running.wait_ms(1)
+    assert state(running) is TransactionState.COMPLETE_COMMIT
+    assert await seen(running, "topic") == [b"a"]
+
+
+@served()
+async def test_what_is_decided_is_sent_when_it_is_committed(running: Running) -> None:
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    await producer.write("topic", b"a")
+    transactions = running.broker._services.transactions
+    home = running.partition("__transaction_state", transactions.partition_of(ID))
+    leader_only = frozenset(home.leading.isr)
+    home.change_isr(leader_only | {BrokerId(99)})
+    client = await running.connect("ends")
+    request = EndTxnRequest(
+        transactional_id=ID,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        committed=True,
+    )
+    answer = client.send(request, 5, EndTxnResponse)
+    await running.wait_ms(10)
+    assert not answer.done()
+    assert running.partition("topic").log.end_offset == 1, "no marker yet"
+    home.change_isr(leader_only)
+    await running.wait_ms(1)
+    assert answer.result().error_code == ErrorCode.NONE
+    assert await seen(running, "topic") == [b"a"]
