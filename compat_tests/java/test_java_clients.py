@@ -39,6 +39,8 @@ class JavaCases(LanguageCases):
     language = "java"
     library: Module
     idempotent_unasked = True
+    fencing = "ProducerFencedException"
+    """What a producer is told that writes after another of its transactional id has come."""
 
     @pytest.fixture
     def command(self, classes: Path) -> Command:
@@ -54,9 +56,18 @@ class JavaCases(LanguageCases):
         assert len(producers) == 2, "of a producer that was not told, and of one that was"
         assert (-1 not in producers) == self.idempotent_unasked
 
+    def test_transactions(self, run: Run) -> None:
+        """Java of 4.4 speaks version 2 of their protocol, the others version 1."""
+        facts = run("transactions")
+        assert facts["committed"] == [str(number) for number in range(6)]
+        assert facts["all"] == ["0", "1", "2", "0", "1", "2", "3", "4", "5", "3", "4", "5"]
+        assert facts["offset"] == 6
+        assert facts["fenced"] == self.fencing
+
 
 class TestClients44(JavaCases):
     library = "clients-4.4"
+    fencing = "InvalidProducerEpochException"
 
 
 class TestClients39(JavaCases):
