@@ -40,7 +40,6 @@ from kafkalite.types import (
     TimestampMs,
 )
 
-
 _last_offset = attrgetter("last_offset")
 
 
