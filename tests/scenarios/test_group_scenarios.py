@@ -41,7 +41,7 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.classic.records import decode_record, encode_record
+from kafkalite.coordinator.groups.classic.records import Record, decode_record, encode_record
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
@@ -79,6 +79,7 @@ class Stage:
             yield f"refused {error.code.name}"
             return
         for record in outcome.records:
+            assert isinstance(record, Record), "no transaction ends in a scenario"
             value = "tombstone" if record.value is None else shown(record.value)
             yield f"record {shown(record.key)}: {value}"
             stored = encode_record(record)
