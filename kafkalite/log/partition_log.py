@@ -8,6 +8,10 @@ What is too old goes by `retention`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import islice
+from operator import attrgetter
+
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files import Files
@@ -35,6 +39,8 @@ from kafkalite.types import (
     Offset,
     TimestampMs,
 )
+
+_last_offset = attrgetter("last_offset")
 
 
 class PartitionLog:
@@ -296,8 +302,10 @@ class PartitionLog:
             end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
         found = []
         for segment in segments[at:]:
-            for aborted in segment.aborted.all:
-                if aborted.last_offset >= offset and aborted.first_offset < end:
+            entries = segment.aborted.all
+            first = bisect_left(entries, offset, key=_last_offset)
+            for aborted in islice(entries, first, None):
+                if aborted.first_offset < end:
                     found.append(aborted)
                 if aborted.last_stable_offset >= end:
                     return tuple(found)

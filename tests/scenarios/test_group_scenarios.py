@@ -79,7 +79,7 @@ class Stage:
             yield f"refused {error.code.name}"
             return
         for record in outcome.records:
-            assert isinstance(record, Record)
+            assert isinstance(record, Record), "no transaction ends in a scenario"
             value = "tombstone" if record.value is None else shown(record.value)
             yield f"record {shown(record.key)}: {value}"
             stored = encode_record(record)
