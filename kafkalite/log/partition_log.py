@@ -284,10 +284,10 @@ class PartitionLog:
                 return NOTHING_READ
         if size <= 0:
             return NOTHING_READ
-        part = segment.slice(first.position, size)
+        aborted: tuple[AbortedTransaction, ...] = ()
         if tells_aborted:
-            return LogRead(part, size, self._aborted(offset, at, first.position + size))
-        return LogRead(part, size)
+            aborted = self._aborted(offset, at, first.position + size)
+        return LogRead(segment.slice(first.position, size), size, aborted)
 
     def _aborted(
         self, offset: Offset, at: int, end_position: int

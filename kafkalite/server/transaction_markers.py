@@ -107,6 +107,10 @@ class MarkerWriter:
         )
         try:
             partition = self._replicas.find(to.topic, to.partition)
+        except KafkaError as error:
+            on_code(error.code)
+            return
+        try:
             appended = partition.append(
                 memoryview(batch),
                 ACKS_ALL,
@@ -115,6 +119,8 @@ class MarkerWriter:
                 marker_bumps_epoch=marker.protocol_version >= BUMPS_EPOCHS,
             )
         except (KafkaError, OSError) as error:
+            if isinstance(error, OSError):
+                partition.refused(error)
             on_code(code_for(error))
             return
         end = Offset(appended.last_offset + 1)

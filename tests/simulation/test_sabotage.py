@@ -141,7 +141,7 @@ def loses_a_topic_in_a_restart(patch: Patch) -> None:
                 yield change
 
     patch.setattr(replay, "changes_in", changes_in)
-    patch.setattr(metadata_log, "refuse_lost_topics", lambda files, found: None)
+    patch.setattr(metadata_log, "refuse_lost_topics", lambda files, found, others: None)
 
 
 def gives_all_to_everybody(patch: Patch) -> None:
