@@ -16,6 +16,7 @@ import pytest
 from compat_tests.conftest import BOOTSTRAP
 from compat_tests.golden import Fields, Golden, rows, turns
 from compat_tests.process import KafkaliteProcess
+from compat_tests.transaction_calls import TransactionCalls
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_response_header
 from kafkalite.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
@@ -23,13 +24,9 @@ from kafkalite.server.apis.table import APIS
 
 SERVED = {None, *(int(module.API.key) for module in APIS)}
 """Keys of the APIs; None: frames that are no request of the schemas."""
-NO_TRANSACTIONAL_IDS = "it is about a transactional id, whose coordinator is not here yet"
 NO_MIXED_GROUP = "it is about a group with members of both protocols, which is not here yet"
 NOT_SERVED = "the API is not served yet"
 LATER = {
-    "init-stale-epoch": NO_TRANSACTIONAL_IDS,
-    "init-other-pid": NO_TRANSACTIONAL_IDS,
-    "txn-produce-": NO_TRANSACTIONAL_IDS,
     "sasl-": NOT_SERVED,
     "join-848-group": NO_MIXED_GROUP,
     "848-into-classic-group": NO_MIXED_GROUP,
@@ -104,8 +101,8 @@ def answers(golden: Golden) -> dict[str, Answer]:
 
 
 def prepare(golden: Golden) -> Fields:
-    """Three records in `good`, two producer ids, a fetch session, a group; stand-ins for
-    transactions."""
+    """Three records in `good`, two producer ids, a fetch session, a group, two producers of
+    transactional ids."""
     api, version, fields = golden.script["produce"](golden.script["batch"](n=3))
     produced = golden.call(api.__name__.removesuffix("Request"), version, fields)
     assert not golden.errors(produced)
@@ -117,12 +114,15 @@ def prepare(golden: Golden) -> Fields:
     member, other = join_busy(golden)
     outcome, _ = golden.ask(golden.script["heartbeat848"]("g848b", "m-1", 0))
     assert outcome == "response"
+    txn, txn2 = (TransactionCalls(golden, id, "good") for id in ("txn-a", "txn-b"))
+    for producer in (txn, txn2):
+        producer.begin()
     return {
         "pid": first["producer_id"],
         "pid2": second["producer_id"],
         "session": session["session_id"],
-        "txn": (0, 0),
-        "txn2": (0, 0),
+        "txn": (txn.producer_id, txn.epoch),
+        "txn2": (txn2.producer_id, txn2.epoch),
         "member": member,
         "other": other,
     }

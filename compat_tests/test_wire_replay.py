@@ -46,6 +46,13 @@ REPLAYED = (
     "DeleteGroups",
     "OffsetForLeaderEpoch",
     "ListConfigResources",
+    "AddPartitionsToTxn",
+    "AddOffsetsToTxn",
+    "EndTxn",
+    "TxnOffsetCommit",
+    "DescribeProducers",
+    "DescribeTransactions",
+    "ListTransactions",
 )
 RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
@@ -65,8 +72,10 @@ DIFFERS = {
     "Metadata": {"host", "port", "cluster_id"},
 }
 """By API, fields that are another's in each broker. Documentation is in our own words."""
-LISTS_WHAT_IS_THERE = {("ListGroups", version): "groups" for version in range(6)} | {
-    ("ListConfigResources", 1): "config_resources"
+LISTS_WHAT_IS_THERE = {
+    **{("ListGroups", version): "groups" for version in range(6)},
+    **{("ListTransactions", version): "transaction_states" for version in range(3)},
+    ("ListConfigResources", 1): "config_resources",
 }
 """Answers with a list of all that the broker has, also of other tests'; the list's name."""
 

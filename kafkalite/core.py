@@ -31,10 +31,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A request to another broker. Its answer comes back to the core as an event that carries
-    `token`."""
+    """A request to another broker, once everything that this core has applied so far is committed.
+    Its answer comes back to the core as an event that carries `token`, or names its cause."""
 
-    to: BrokerId
+    to: BrokerId | None
+    """None: to whoever leads what the request is about, maybe this broker."""
     request: object
     token: Hashable
 

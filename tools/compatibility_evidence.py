@@ -15,6 +15,7 @@ from compat_tests import (
     test_consumer_groups,
     test_error_cases,
     test_java_requests,
+    test_transaction_answers,
     test_wire_replay,
 )
 from compat_tests.record_client_versions import RECORD
@@ -56,6 +57,14 @@ _ALONE: dict[Version, Callable[..., None]] = {
     },
 }
 """Answers that have a test of their own."""
+
+
+_BY_VERSION: tuple[tuple[Callable[..., None], ApiKey], ...] = (
+    (test_wire_replay.test_init_producer_id_without_a_transactional_id, ApiKey.INIT_PRODUCER_ID),
+    (test_transaction_answers.test_offsets_of_topics_by_id, ApiKey.TXN_OFFSET_COMMIT),
+    (test_transaction_answers.test_markers_that_are_written_by_hand, ApiKey.WRITE_TXN_MARKERS),
+)
+"""Tests that both brokers pass, and whose parameter `version` is one of that API's."""
 
 
 class Evidence(NamedTuple):
@@ -133,10 +142,9 @@ def advertised(api: Api) -> range:
 def _compared() -> Iterator[Version]:
     for row in (*test_wire_replay.RECORDED, *test_java_requests.RECORDED):
         yield row["key"], row["version"]
-    for version in _values(
-        test_wire_replay.test_init_producer_id_without_a_transactional_id, "version"
-    ):
-        yield ApiKey.INIT_PRODUCER_ID, version
+    for test, key in _BY_VERSION:
+        for version in _values(test, "version"):
+            yield key, version
     yield from _ALONE
 
 

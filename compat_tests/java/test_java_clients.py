@@ -41,6 +41,8 @@ class JavaCases(LanguageCases):
     idempotent_unasked = True
     properties: tuple[str, ...] = ()
     """Of the JVM."""
+    fencing = "ProducerFencedException"
+    """What a producer is told that writes after another of its transactional id has come."""
 
     @pytest.fixture
     def command(self, classes: Path) -> Command:
@@ -56,15 +58,25 @@ class JavaCases(LanguageCases):
         assert len(producers) == 2, "of a producer that was not told, and of one that was"
         assert (-1 not in producers) == self.idempotent_unasked
 
+    def test_transactions(self, run: Run) -> None:
+        """Java of 4.4 speaks version 2 of their protocol, the others version 1."""
+        facts = run("transactions")
+        assert facts["committed"] == [str(number) for number in range(6)]
+        assert facts["all"] == ["0", "1", "2", "0", "1", "2", "3", "4", "5", "3", "4", "5"]
+        assert facts["offset"] == 6
+        assert facts["fenced"] == self.fencing
+
 
 class TestClients44(JavaCases):
     library = "clients-4.4"
+    fencing = "InvalidProducerEpochException"
 
 
 class TestClients44OfTheNewProtocol(JavaCases):
     """Their groups are consumer groups (KIP-848)."""
 
     library = "clients-4.4"
+    fencing = "InvalidProducerEpochException"
     properties = ("-Dgroup.protocol=consumer",)
 
 

@@ -753,6 +753,27 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "transactional.id.expiration.ms",
+        INT,
+        "604800000",
+        "A transactional id that is unused for so long is forgotten.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        INT,
+        "3600000",
+        "How often transactional ids that are long unused are looked for.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "transaction.state.log.load.buffer.size",
+        INT,
+        "5242880",
+        "Bytes read at a time while a transaction coordinator loads.",
+        minimum=1,
+    ),
+    ConfigKey(
         "transaction.state.log.num.partitions",
         INT,
         "50",

@@ -580,14 +580,8 @@ transaction.abort.timed.out.transaction.cleanup.interval.ms INT 1.. = 10000
     How often transactions that have timed out are looked for.
 transaction.partition.verification.enable BOOLEAN = true
     Whether a transactional batch is taken only for a partition of its transaction.
-transaction.remove.expired.transaction.cleanup.interval.ms INT 1.. = 3600000
-    How often transactional ids that are long unused are looked for.
-transaction.state.log.load.buffer.size INT 1.. = 5242880
-    Bytes read at a time while a transaction coordinator loads.
 transaction.two.phase.commit.enable BOOLEAN = false
     Whether transactions may take part in a two-phase commit, and never time out then.
-transactional.id.expiration.ms INT 1.. = 604800000
-    A transactional id that is unused for so long is forgotten.
 """
 """A line with name, type and, behind `=`, the default; then what it means."""
 

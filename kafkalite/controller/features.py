@@ -4,8 +4,8 @@ A finalized level is a promise to clients: transactions of version 2, groups of 
 a new cluster finalizes only what works; a folder that a real Kafka wrote may have more, and keeps
 it.
 
-Kafka differs: a new cluster there finalizes seven features, two of them are here. The code behind
-the others (transactions, share groups, streams, eligible leader replicas) is still to come.
+Kafka differs: a new cluster there finalizes seven features, three of them are here. The code behind
+the others (share groups, streams, eligible leader replicas) is still to come.
 
 Source: Kafka's `Feature`, `MetadataVersion` and `BootstrapMetadata` (KIP-584).
 """
@@ -38,7 +38,11 @@ SUPPORTED: Final[Mapping[str, VersionRange]] = {
 }
 """What a broker registers with: Kafka 4.4.0's ranges, so that a cluster of either kind takes it."""
 
-FINALIZED: Final[Mapping[str, int]] = {"metadata.version": METADATA_VERSION, "group.version": 1}
+FINALIZED: Final[Mapping[str, int]] = {
+    "metadata.version": METADATA_VERSION,
+    "group.version": 1,
+    "transaction.version": 2,
+}
 """What a new cluster starts with; a feature joins when the code behind it works."""
 
 

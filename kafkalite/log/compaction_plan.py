@@ -62,7 +62,8 @@ def find_cleanable(
     is_wrong = not start <= first_dirty <= log.end_offset
     if is_wrong:
         first_dirty = start
-    limit = min(_last_stable_offset(log, high_watermark), segments[-1].base_offset)
+    stable = log.producers.last_stable_offset(high_watermark)  # Nothing above it is decided.
+    limit = min(stable, segments[-1].base_offset)
     dirty = closed_from(segments, first_dirty)
     for segment in dirty:
         if log.config.min_compaction_lag_ms > 0 and _is_young(segment, log, now):
@@ -83,12 +84,6 @@ def find_cleanable(
         ),
         _delay_ms(log, dirty, now),
     )
-
-
-def _last_stable_offset(log: PartitionLog, high_watermark: Offset) -> Offset:
-    """Nothing above it is decided: it may not be replicated, or be in an open transaction."""
-    unstable = log.producers.first_unstable_offset
-    return high_watermark if unstable is None else min(unstable, high_watermark)
 
 
 def _is_young(segment: Segment, log: PartitionLog, now: TimestampMs) -> bool:

@@ -84,6 +84,12 @@ class OffsetIndex:
             return None
         return OffsetIndexEntry(self._offsets[found - 1], self._positions[found - 1])
 
+    def offset_at(self, position: int) -> int | None:
+        """The relative offset of the first entry at or behind that position; None: all stand
+        before it."""
+        found = bisect_left(self._positions, position)
+        return self._offsets[found] if found < len(self._offsets) else None
+
     def truncate(self, relative_offset: int) -> None:
         """Drop the entries at or above that offset."""
         kept = bisect_left(self._offsets, relative_offset)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kafkalite.log.files import Part
 from kafkalite.log.producers import BatchMetadata
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset, TimestampMs
 
 
@@ -37,6 +38,9 @@ class LogRead(NamedTuple):
     part: Part | None
     """On lease: whoever gets it releases it. None when there is nothing to read (yet)."""
     size_bytes: int
+    aborted: tuple[AbortedTransaction, ...] = ()
+    """Of readers of what is committed: the transactions whose records, among these, were
+    aborted. More may be named that end or begin close behind."""
 
 
 NOTHING_READ = LogRead(None, 0)

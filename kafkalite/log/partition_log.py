@@ -8,6 +8,10 @@ What is too old goes by `retention`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import islice
+from operator import attrgetter
+
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files import Files
@@ -17,13 +21,14 @@ from kafkalite.log.log_sync import LogSync
 from kafkalite.log.producers import ProducerStates
 from kafkalite.log.recovery import (
     Cut,
-    check_markers,
+    check_coordinator_batches,
     replay_producers,
     take_in,
 )
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
 from kafkalite.protocol.records.times import LookupBudget
@@ -34,6 +39,8 @@ from kafkalite.types import (
     Offset,
     TimestampMs,
 )
+
+_last_offset = attrgetter("last_offset")
 
 
 class PartitionLog:
@@ -144,10 +151,12 @@ class PartitionLog:
         leader_epoch: LeaderEpoch,
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        marker_bumps_epoch: bool = False,
     ) -> Appended:
         """Give the batches in `records` the next offsets and write them, stamping them in place.
 
         `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
+        `marker_bumps_epoch`: see `ProducerStates.check_marker`.
         """
         validator = self._validator
         if validator.target is None:
@@ -161,7 +170,9 @@ class PartitionLog:
             if duplicate is not None:
                 return Appended.repeated(duplicate)
         elif origin is not AppendOrigin.CLIENT:
-            check_markers(records, headers)
+            check_coordinator_batches(
+                self.producers, records, headers, base_offset, bumps_epoch=marker_bumps_epoch
+            )
         offset, position, latest = base_offset, 0, NO_TIMESTAMP
         for header in headers:
             stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
@@ -232,7 +243,13 @@ class PartitionLog:
     # Read.
 
     def read(
-        self, offset: Offset, *, max_bytes: int, max_offset: Offset, first_batch_whole: bool
+        self,
+        offset: Offset,
+        *,
+        max_bytes: int,
+        max_offset: Offset,
+        first_batch_whole: bool,
+        tells_aborted: bool = False,
     ) -> LogRead:
         """Batches of one segment: from the one with `offset` on, below `max_offset` (exclusive).
 
@@ -267,7 +284,32 @@ class PartitionLog:
                 return NOTHING_READ
         if size <= 0:
             return NOTHING_READ
-        return LogRead(segment.slice(first.position, size), size)
+        aborted: tuple[AbortedTransaction, ...] = ()
+        if tells_aborted:
+            aborted = self._aborted(offset, at, first.position + size)
+        return LogRead(segment.slice(first.position, size), size, aborted)
+
+    def _aborted(
+        self, offset: Offset, at: int, end_position: int
+    ) -> tuple[AbortedTransaction, ...]:
+        """Those that a read from `offset` up to that position of the segment may meet; where it
+        ends is known no better than the offset index tells, as in Kafka."""
+        segments = self._segments.all
+        upper = segments[at].indexes.offsets.offset_at(end_position)
+        if upper is not None:
+            end: int = segments[at].base_offset + upper
+        else:
+            end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
+        found = []
+        for segment in segments[at:]:
+            entries = segment.aborted.all
+            first = bisect_left(entries, offset, key=_last_offset)
+            for aborted in islice(entries, first, None):
+                if aborted.first_offset < end:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= end:
+                    return tuple(found)
+        return tuple(found)
 
     def offset_for_timestamp(
         self, timestamp: TimestampMs, budget: LookupBudget | None = None

@@ -78,16 +78,27 @@ class ProducerState:
         return None
 
 
+class _Ended(NamedTuple):
+    """A transaction that had records, from the first to its marker, both inclusive."""
+
+    first_offset: Offset
+    last_offset: Offset
+
+
 class ProducerStates:
     """All producers that wrote to one log and have not expired."""
 
-    __slots__ = ("_name", "_states", "expiration_ms")
+    __slots__ = ("_ended", "_name", "_open", "_states", "expiration_ms")
 
     def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         self._name = name
         self.expiration_ms = expiration_ms
         """After how long a producer that is silent is forgotten; may be replaced."""
         self._states: dict[ProducerId, ProducerState] = {}
+        self._open: dict[ProducerId, Offset] = {}
+        """Open transactions, the one that began first at first: where each began."""
+        self._ended: deque[_Ended] = deque()
+        """Those whose markers may not be committed, in the order of the markers."""
 
     def __len__(self) -> int:
         return len(self._states)
@@ -103,8 +114,31 @@ class ProducerStates:
     @property
     def first_unstable_offset(self) -> Offset | None:
         """Where the oldest open transaction began; None when none is open."""
-        firsts = (state.transaction_first_offset for state in self._states.values())
-        return min((first for first in firsts if first is not None), default=None)
+        for first in self._open.values():
+            return first
+        return None
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether `last_stable_offset` may be below the high watermark."""
+        return bool(self._open or self._ended)
+
+    def last_stable_offset(self, high_watermark: Offset) -> Offset:
+        """Where, with that high watermark (which does not fall from call to call), the oldest
+        transaction began that is open, or whose marker is not committed; else the high
+        watermark."""
+        ended = self._ended
+        while ended and ended[0].last_offset < high_watermark:
+            ended.popleft()
+        stable = high_watermark
+        for first in self._open.values():
+            stable = min(stable, first)
+            break
+        return min(stable, *(each.first_offset for each in ended)) if ended else stable
+
+    def is_in_transaction(self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool:
+        """Whether the producer has an open transaction here, in that epoch."""
+        return producer_id in self._open and self._states[producer_id].epoch == epoch
 
     def check(self, header: BatchHeader, offset: Offset) -> BatchMetadata | None:
         """What a client's batch repeats; None when it is new and in order.
@@ -128,6 +162,35 @@ class ProducerStates:
                 f"at offset {offset} in partition {self._name}",
             )
         return None
+
+    def check_coordinator_batch(self, header: BatchHeader, offset: Offset) -> None:
+        """Refuse what a coordinator writes for a producer that was fenced here:
+        INVALID_PRODUCER_EPOCH."""
+        state = self._states.get(header.producer_id)
+        if state is not None:
+            self._check_epoch(state, header.producer_epoch, offset)
+
+    def check_marker(
+        self, header: BatchHeader, coordinator_epoch: int, offset: Offset, *, bumps_epoch: bool
+    ) -> None:
+        """Refuse the marker of a producer that was fenced here (INVALID_PRODUCER_EPOCH), or of a
+        coordinator that is none any more (TRANSACTION_COORDINATOR_FENCED). `bumps_epoch`: the
+        marker's epoch is above the one that its transaction had; when it comes again, nothing is
+        open in it."""
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return
+        least = header.producer_epoch
+        if bumps_epoch and header.producer_id in self._open:
+            least = ProducerEpoch(least - 1)
+        self._check_epoch(state, least, offset)
+        if coordinator_epoch < state.coordinator_epoch:
+            raise KafkaError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"Invalid coordinator epoch for producerId {header.producer_id} at offset {offset} "
+                f"in partition {self._name}: {coordinator_epoch} (zombie), "
+                f"{state.coordinator_epoch} (current)",
+            )
 
     def _check_epoch(self, state: ProducerState, epoch: ProducerEpoch, offset: Offset) -> None:
         if epoch < state.epoch:
@@ -171,7 +234,7 @@ class ProducerStates:
         state.batches.append(BatchMetadata(header.last_sequence, last_offset, delta, timestamp))
         state.last_timestamp = timestamp
         if header.is_transactional and state.transaction_first_offset is None:
-            state.transaction_first_offset = base_offset
+            state.transaction_first_offset = self._open[header.producer_id] = base_offset
 
     def transaction_ended(
         self, header: BatchHeader, coordinator_epoch: int, timestamp: TimestampMs
@@ -179,6 +242,9 @@ class ProducerStates:
         """Take in an end-transaction marker; where its transaction began, None if it was empty."""
         state = self._state_in_epoch(header.producer_id, header.producer_epoch)
         first, state.transaction_first_offset = state.transaction_first_offset, None
+        self._open.pop(header.producer_id, None)
+        if first is not None:
+            self._ended.append(_Ended(first, header.last_offset))
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = timestamp
         return first
@@ -209,3 +275,13 @@ class ProducerStates:
         self._states = {
             state.producer_id: state for state in states if not self._is_expired(state, now)
         }
+        self._ended.clear()
+        began = (
+            (state.producer_id, state.transaction_first_offset) for state in self._states.values()
+        )
+        self._open = dict(
+            sorted(
+                ((producer_id, first) for producer_id, first in began if first is not None),
+                key=lambda pair: pair[1],
+            )
+        )

@@ -278,15 +278,31 @@ def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction
     return None
 
 
-def check_markers(records: Buffer, headers: Sequence[BatchHeader]) -> None:
-    """`KafkaError(INVALID_RECORD)` if an end-transaction marker among the batches is malformed."""
+def check_coordinator_batches(
+    producers: ProducerStates,
+    records: Buffer,
+    headers: Sequence[BatchHeader],
+    offset: Offset,
+    *,
+    bumps_epoch: bool,
+) -> None:
+    """What a coordinator is about to write at `offset`: `KafkaError(INVALID_RECORD)` if an
+    end-transaction marker among the batches is malformed, and as `ProducerStates` refuses it."""
     position = 0
     for header in headers:
-        if header.is_control and header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id == NO_PRODUCER_ID:
+            pass
+        elif header.is_control:
             try:
-                _read_markers(StoredBatch(0, header, records, position))
+                markers = _read_markers(StoredBatch(0, header, records, position))
             except CorruptRecordError as error:
                 raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+            for marker in markers:
+                producers.check_marker(
+                    header, marker.coordinator_epoch, offset, bumps_epoch=bumps_epoch
+                )
+        else:
+            producers.check_coordinator_batch(header, offset)
         position += header.size_bytes
 
 

@@ -61,8 +61,8 @@ Rank = tuple[bool, int, int]
 class FetchWatcher(Protocol):
     """Whoever is to hear what happens to a partition's log, besides the one who did it."""
 
-    def more(self, size_bytes: int) -> None:
-        """Readers may see `size_bytes` more."""
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
+        """Readers may see `size_bytes` more, those of what is committed `stable_bytes`."""
         ...
 
     def wake(self) -> None:
@@ -138,12 +138,12 @@ class SessionPartition:
             self._watched.pop(self, None)
             self._watched = None
 
-    def more(self, size_bytes: int) -> None:
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
         """See `FetchWatcher`."""
         session = self.session
         session.due[self] = None
         for wait in list(session.fetches):
-            wait.more(size_bytes)
+            wait.more(size_bytes, stable_bytes)
         self._stop_watching()
 
     def wake(self) -> None:

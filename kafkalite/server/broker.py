@@ -47,6 +47,8 @@ from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
+from kafkalite.server.transaction_coordinators import TransactionCoordinators
+from kafkalite.server.transaction_markers import MarkerWriter
 from kafkalite.types import NO_BROKER_EPOCH
 
 _log = logging.getLogger(__name__)
@@ -174,6 +176,13 @@ class Broker:
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
         self._groups = GroupCoordinators(config, self._replicas, ports.clock)
+        markers = MarkerWriter(self._replicas, self._groups, ports.clock)
+        producer_ids = ProducerIds(
+            blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
+        )
+        self._transactions = TransactionCoordinators(
+            config, self._replicas, ports.clock, markers=markers, producer_ids=producer_ids
+        )
         return Services(
             broker_id=config.node_id,
             cluster_id=storage.store.cluster_id,
@@ -183,9 +192,9 @@ class Broker:
             replicas=self._replicas,
             controller=self._controller,
             groups=self._groups,
-            producer_ids=ProducerIds(
-                blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
-            ),
+            transactions=self._transactions,
+            markers=markers,
+            producer_ids=producer_ids,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
@@ -200,6 +209,7 @@ class Broker:
         """Let answers leave, close every log, and put the clean stop on record; after a `failure`
         only let go."""
         if self.failure is not None:
+            self._transactions.stop()
             self._groups.stop()
             self._controller.stop()
             with suppress(OSError):  # The failure says more.
@@ -222,6 +232,7 @@ class Broker:
             for each in self._housekeeping.values():
                 await each.flusher.finish(until_ms)
             self._replicas.wake_all()
+            self._transactions.stop()
             self._groups.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
 
@@ -272,6 +283,7 @@ class Broker:
             try:
                 self._replicas.apply(image, delta)
                 self._groups.apply(image, delta)
+                self._transactions.apply(image, delta)
             except InvariantError as error:
                 self.fail(error)
 

@@ -1,13 +1,14 @@
-"""Runs the group coordinator of one partition of `__consumer_offsets`, while this broker leads it.
+"""Runs the coordinator of one partition of an internal topic, while this broker leads it: of groups
+on `__consumer_offsets`, of transactions on `__transaction_state`.
 
     loading    the log is replayed into a fresh core, a slice a turn of the loop
     active     events are decided; their records are appended to the partition as one batch
     closed     another broker leads, or the topic is gone: who waits is told NOT_COORDINATOR
 
-A batch that the log does not take, for its size or form, refuses the event that it is of, and the
-other groups do not notice. An append that fails otherwise throws the core away, for what it would
-have become is lost, and loads a new one from the log. So does a log that cannot be read, after a
-pause.
+A batch that the log does not take, for its size or form, refuses the event that it is of, and what
+else is kept here does not notice. An append that fails otherwise throws the core away, for what it
+would have become is lost, and loads a new one from the log. So does a log that cannot be read,
+after a pause.
 
 Source: Kafka's `CoordinatorRuntime` and `CoordinatorPartitionWriter`.
 """
@@ -16,36 +17,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from kafkalite.coordinator.groups.classic.events import Loaded, TopicsDeleted
-from kafkalite.coordinator.groups.consumer.events import MetadataChanged
-from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.log_record import Record, encode_record
-from kafkalite.core import Send
+from kafkalite.core import Core, Outcome, Send
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.protocol.records import record as log_record
-from kafkalite.protocol.records.compression import Compression
-from kafkalite.protocol.records.record import build_batch
-from kafkalite.server.coordinator_replay import BATCH_BYTES, SLICE_BYTES, Replay
-from kafkalite.server.core_driver import BatchRefused, CoreDriver, OnReply
+from kafkalite.server.coordinator_replay import SLICE_BYTES, RecordCodec, Replay
+from kafkalite.server.core_driver import BatchRefused, CoreDriver, DrivenEvent, OnReply
 from kafkalite.server.partition import Partition
-from kafkalite.types import Offset
+from kafkalite.types import Offset, TimestampMs
 
 _log = logging.getLogger(__name__)
 
 MAX_EARLY = 10_000
+"""Events that wait until the log is read, of those that nobody waits for."""
 RETRY_MS = 1_000
 """After a log that could not be read, before it is tried again."""
 ACKS_LEADER = 1
 """Records are appended without a look at `min.insync.replicas`; replies wait for the high
 watermark."""
-
-_BASE_SEQUENCE = 0
-"""As Kafka has it in these batches, though no producer numbers them."""
 
 _LOADING = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 _NOT_HERE = KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -74,43 +65,49 @@ _ENDS_THE_CORE = frozenset(
 """Of the partition, not of the batch."""
 
 
-class CoordinatorSettings(NamedTuple):
-    """What every coordinator of a broker is made with."""
+E = TypeVar("E", bound=DrivenEvent)
+R = TypeVar("R")
 
-    new_core: Callable[[], GroupCoordinator]
-    compression: Compression = Compression.NONE
-    """`offsets.topic.compression.codec`."""
+
+class CoordinatorCore(Core[E, R], Protocol):
+    """A core whose partition may not take what it decided."""
+
+    def refused(self, records: tuple[R, ...], error: KafkaError, now: TimestampMs) -> Outcome[E, R]:
+        """See `Settle`."""
+        ...
+
+
+class CoordinatorSettings(NamedTuple, Generic[E, R]):
+    """What every coordinator of one kind is made with."""
+
+    new_core: Callable[[], CoordinatorCore[E, R]]
+    codec: RecordCodec[R]
+    loaded: E
+    """What a core is told when all of its log was applied."""
+    before: Callable[[], tuple[E, ...]] = tuple
+    """What it is told before that: it may be made long after those things were."""
     load_bytes: int = SLICE_BYTES
-    """Read in one turn of the loop, at most (`offsets.load.buffer.size`)."""
+    """Read in one turn of the loop, at most."""
 
 
-class _PartitionJournal:
+class _PartitionJournal(Generic[R]):
     """The partition as a journal."""
 
-    def __init__(self, partition: Partition, clock: Clock, compression: Compression) -> None:
+    def __init__(self, partition: Partition, clock: Clock, codec: RecordCodec[R]) -> None:
         self._partition = partition
         self._clock = clock
-        self._compression = compression
+        self._codec = codec
 
     def append(
-        self, records: tuple[Record, ...], on_appended: Callable[[Offset | KafkaError], None]
+        self, records: tuple[R, ...], on_appended: Callable[[Offset | KafkaError], None]
     ) -> None:
         """See `Journal`. Done before it returns."""
         now = self._clock.now_ms()
         try:
-            encoded = [encode_record(record) for record in records]
+            batch = self._codec.batch(records, now)
         except (KafkaError, ValueError) as error:  # A name that is too long for the record.
             on_appended(BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
             return
-        size = sum(len(each.key) + len(each.value or b"") for each in encoded)
-        if size > BATCH_BYTES:
-            on_appended(BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes"))
-            return
-        batch = build_batch(
-            [log_record.Record(each.key, each.value, timestamp=now) for each in encoded],
-            compression=self._compression,
-            base_sequence=_BASE_SEQUENCE,
-        )
         try:
             appended = self._partition.append(
                 memoryview(batch), ACKS_LEADER, now, AppendOrigin.COORDINATOR
@@ -125,18 +122,32 @@ class _PartitionJournal:
             on_appended(Offset(appended.last_offset + 1))
 
 
-class CoordinatorDriver:
+OnSends = Callable[[Partition, tuple[Send, ...]], None]
+"""Carries out what the core of that partition sends."""
+
+
+def no_sends(partition: Partition, sends: tuple[Send, ...]) -> None:
+    """Of a coordinator that sends nothing."""
+    raise AssertionError(f"the coordinator of {partition.topic} sends nothing: {sends}")
+
+
+class CoordinatorDriver(Generic[E, R]):
     """The coordinator of one partition that this broker leads, from `load` to `close`."""
 
-    def __init__(self, partition: Partition, clock: Clock, settings: CoordinatorSettings) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        clock: Clock,
+        settings: CoordinatorSettings[E, R],
+        on_sends: OnSends = no_sends,
+    ) -> None:
         self.partition = partition
         self._clock = clock
         self._settings = settings
-        self._driver: CoreDriver[Event, Record] | None = None
-        self._early: dict[str, None] = {}
-        """Topics that were deleted while the log is read."""
-        self._newest: MetadataChanged | None = None
-        """What a core is told before all else: it may be made long after this was."""
+        self._on_sends = on_sends
+        self._driver: CoreDriver[E, R] | None = None
+        self._early: list[E] = []
+        """What came while the log is read."""
         self._turn: Timer | None = None
         self._closed = False
 
@@ -145,7 +156,7 @@ class CoordinatorDriver:
         """Whether events are decided."""
         return self._driver is not None
 
-    def submit(self, event: Event, on_reply: OnReply) -> None:
+    def submit(self, event: E, on_reply: OnReply) -> None:
         """Have the core decide on `event`, which has a token. `on_reply` is called once, before
         this returns or later, with the body or a `KafkaError`."""
         if self._driver is not None:
@@ -153,22 +164,21 @@ class CoordinatorDriver:
         else:
             on_reply(_NOT_HERE if self._closed else _LOADING)
 
-    def tell(self, event: TopicsDeleted | MetadataChanged) -> None:
-        """Something that nobody waits for. While the log is read it is remembered, but not of more
-        than `MAX_EARLY` deleted topics: what is committed for the others stays until it expires."""
-        if isinstance(event, MetadataChanged):
-            self._newest = event
+    def tell(self, event: E) -> None:
+        """Something that nobody waits for. While the log is read it is remembered, but no more than
+        `MAX_EARLY` of it."""
         if self._driver is not None:
             self._driver.submit(event)
-        elif isinstance(event, TopicsDeleted) and not self._closed:
-            self._early |= dict.fromkeys(event.topics[: MAX_EARLY - len(self._early)])
+        elif not self._closed and len(self._early) < MAX_EARLY:
+            self._early.append(event)
 
     def load(self) -> None:
         """Replay the log: at once when it is short, else over some turns of the loop."""
-        self._go_on(Replay(self._settings.new_core(), self.partition.log))
+        core = self._settings.new_core()
+        self._go_on(core, Replay(core, self._settings.codec, self.partition.log))
 
     def close(self) -> None:
-        """This broker coordinates these groups no more."""
+        """This broker coordinates what is kept here no more."""
         self._closed = True
         self.partition.on_committed = None
         if self._turn is not None:
@@ -177,7 +187,7 @@ class CoordinatorDriver:
         if driver is not None:
             driver.close(_NOT_HERE)
 
-    def _go_on(self, replay: Replay) -> None:
+    def _go_on(self, core: CoordinatorCore[E, R], replay: Replay[E, R]) -> None:
         """Replay as much as one turn of the loop may take."""
         try:
             is_over = replay.step(self._settings.load_bytes)
@@ -189,25 +199,25 @@ class CoordinatorDriver:
             self._again_at(self._clock.now_ms() + RETRY_MS, self.load)
             return
         if is_over:
-            self._loaded(replay.core, replay.offset)
+            self._loaded(core, replay.offset)
         else:
-            self._again_at(self._clock.now_ms(), lambda: self._go_on(replay))
+            self._again_at(self._clock.now_ms(), lambda: self._go_on(core, replay))
 
     def _again_at(self, at_ms: int, callback: Callable[[], None]) -> None:
         self._turn = self._clock.call_at(at_ms, callback)
 
-    def _loaded(self, core: GroupCoordinator, end: Offset) -> None:
+    def _loaded(self, core: CoordinatorCore[E, R], end: Offset) -> None:
         partition = self.partition
         self._turn = None
         if partition.leader is None:
             return  # About to be closed.
-        driver = CoreDriver[Event, Record](
+        driver = CoreDriver[E, R](
             core,
-            _PartitionJournal(partition, self._clock, self._settings.compression),
+            _PartitionJournal(partition, self._clock, self._settings.codec),
             self._clock,
             applied=end,
             committed=partition.leader.high_watermark,
-            on_sends=_no_sends,
+            on_sends=lambda sends: self._on_sends(partition, sends),
             on_failed=self._failed,
             overload=ErrorCode.COORDINATOR_NOT_AVAILABLE,
             bystanders=ErrorCode.NOT_COORDINATOR,
@@ -215,24 +225,17 @@ class CoordinatorDriver:
         )
         self._driver = driver
         partition.on_committed = driver.committed
-        if self._newest is not None:
-            driver.submit(self._newest)
-        driver.submit(Loaded())
-        if self._early:
-            driver.submit(TopicsDeleted(tuple(self._early)))
-            self._early = {}
+        for event in (*self._settings.before(), self._settings.loaded):
+            driver.submit(event)
+        early, self._early = self._early, []
+        for event in early:
+            driver.submit(event)
 
     def _failed(self, error: KafkaError) -> None:
         """The log took nothing: what the core decided is void."""
         partition = self.partition
-        _log.warning(
-            "The groups of %s-%d are loaded anew: %s", partition.topic, partition.index, error
-        )
+        _log.warning("What %s-%d keeps is loaded anew: %s", partition.topic, partition.index, error)
         self._driver = None
         partition.on_committed = None
         if not self._closed:
             self._again_at(self._clock.now_ms(), self.load)
-
-
-def _no_sends(sends: tuple[Send, ...]) -> None:
-    raise AssertionError(f"a group coordinator sends nothing: {sends}")

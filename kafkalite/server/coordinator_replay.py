@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
 
-from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.log_record import TransactionEnded, decode_record
+from kafkalite.core import Core
 from kafkalite.errors import CorruptRecordError, ProtocolError
 from kafkalite.log.files import read_part
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_header
-from kafkalite.protocol.records.control import read_end_transaction_marker
 from kafkalite.protocol.records.record import read_records
-from kafkalite.types import NO_PRODUCER_ID
+from kafkalite.types import Offset, TimestampMs
 
 _log = logging.getLogger(__name__)
 
@@ -27,13 +27,31 @@ BATCH_BYTES = 1 << 26
 """Of records in one batch, before they are compressed: no more is written, and no more is read."""
 
 
-class Replay:
+E = TypeVar("E")
+R = TypeVar("R")
+
+
+class RecordCodec(Protocol[R]):
+    """How the records of one kind of core stand in its partition."""
+
+    def batch(self, records: tuple[R, ...], now: TimestampMs) -> bytearray:
+        """One batch. `KafkaError` and `ValueError` for what does not fit into records."""
+        ...
+
+    def read(self, record: log_record.Record, header: BatchHeader) -> R | None:
+        """A record of the log, from a batch with that header; None: it tells nothing.
+        `ProtocolError` for one that is none of ours."""
+        ...
+
+
+class Replay(Generic[E, R]):
     """One core, and how far it is loaded."""
 
-    def __init__(self, core: GroupCoordinator, log: PartitionLog) -> None:
+    def __init__(self, core: Core[E, R], codec: RecordCodec[R], log: PartitionLog) -> None:
         self.core = core
-        self.offset = log.log_start_offset
+        self.offset: Offset = log.log_start_offset
         """The end of the batches that are applied, exclusive."""
+        self._codec = codec
         self._log = log
         self._applying: Iterator[None] = iter(())
 
@@ -79,18 +97,12 @@ class Replay:
     ) -> Iterator[None]:
         """Records that are none of ours, such as those of a later release, are passed by, as Kafka
         does."""
-        core = self.core
         for record in read_records(buffer, position, header, BATCH_BYTES):
             yield
-            if header.is_control:
-                marker = read_end_transaction_marker(record)
-                if marker is not None:
-                    core.apply(TransactionEnded(header.producer_id, committed=marker.is_commit))
-                continue
             try:
-                producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-                decoded = decode_record(record.key or b"", record.value, producer_id)
+                decoded = self._codec.read(record, header)
             except ProtocolError as error:
                 _log.warning("A record of offset %d is passed by: %s", record.offset, error)
             else:
-                core.apply(decoded)
+                if decoded is not None:
+                    self.core.apply(decoded)

@@ -21,6 +21,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from kafkalite.core import CancelTimer, Core, Outcome, Reply, Send, SetTimer
@@ -259,15 +260,23 @@ class CoreDriver(Generic[E, R]):
         for timer in outcome.timers:
             self._set_timer(timer)
         if outcome.sends:
-            self._on_sends(outcome.sends)
+            self._release(partial(self._send, outcome.sends), None)
         for reply in outcome.replies:
             self._reply(reply.token, reply.body)
 
     def _reply(self, token: Hashable | None, body: object) -> None:
         """Refusals park like any reply: they show the state that they were decided on."""
         on_reply = self._waiting.pop(token, None)
-        if on_reply is None:
-            return
+        if on_reply is not None:
+            self._release(on_reply, body)
+
+    def _send(self, sends: tuple[Send, ...], refusal: object) -> None:
+        """Unless the driver was closed meanwhile."""
+        if refusal is None:
+            self._on_sends(sends)
+
+    def _release(self, on_reply: OnReply, body: object) -> None:
+        """Now, or when all that is applied is committed."""
         if self._applied <= self._committed and not self._parked:
             on_reply(body)
         else:

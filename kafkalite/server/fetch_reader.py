@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from typing import cast
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
+from kafkalite.log import transaction_index as log
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.files import Part, release_parts
 from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
@@ -103,6 +105,7 @@ class FetchReader:
                 claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
                 max_bytes=self._budget.limit(asked.partition_max_bytes),
                 first_batch_whole=self._budget.first_batch_whole,
+                only_stable=self._is_committed,
             )
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):
@@ -112,13 +115,12 @@ class FetchReader:
         self.size_bytes += read.size_bytes
         self.partitions.append(partition)
         self.found = partition
-        high_watermark = partition.leading.high_watermark
         return PartitionData(
             partition_index=asked.partition,
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark,
+            high_watermark=partition.leading.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log.log_start_offset,
-            aborted_transactions=[] if self._is_committed else None,
+            aborted_transactions=_told(read.aborted) if self._is_committed else None,
             records=b"" if read.part is None else read.part,
         )
 
@@ -172,11 +174,10 @@ class FetchReader:
     def _diverging(self, partition: Partition, index: int, diverging: EpochEnd) -> PartitionData:
         """Instead of records: where the client's log and this one part."""
         self.failed = True
-        high_watermark = partition.leading.high_watermark
         return PartitionData(
             partition_index=index,
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark,
+            high_watermark=partition.leading.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log.log_start_offset,
             diverging_epoch=EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset),
             aborted_transactions=None,
@@ -210,6 +211,13 @@ class FetchReader:
         data = failure(index, code)
         data.aborted_transactions = []
         return data
+
+
+def _told(aborted: Iterable[log.AbortedTransaction]) -> list[AbortedTransaction]:
+    return [
+        AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in aborted
+    ]
 
 
 def _key(topic: str, topic_id: Uuid, index: int) -> tuple[str | Uuid, int]:

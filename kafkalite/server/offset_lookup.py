@@ -31,12 +31,19 @@ _BYTES_A_COST = 1024
 
 
 def find_offset(
-    partition: Partition, leader: PartitionLeader, timestamp: int, budget: LookupBudget
+    partition: Partition,
+    leader: PartitionLeader,
+    timestamp: int,
+    budget: LookupBudget,
+    *,
+    only_stable: bool = False,
 ) -> TimestampOffset | None:
-    """None: no record is at or after that time below the high watermark."""
+    """None: no record is at or after that time below the high watermark; with `only_stable`, below
+    the last stable offset."""
     log = partition.log
+    end_offset = partition.last_stable_offset if only_stable else leader.high_watermark
     if timestamp == LATEST:
-        return TimestampOffset(NO_TIMESTAMP, leader.high_watermark, leader.leader_epoch)
+        return TimestampOffset(NO_TIMESTAMP, end_offset, leader.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
         return TimestampOffset(NO_TIMESTAMP, start, log.epochs.epoch_at(start))
@@ -46,7 +53,7 @@ def find_offset(
         found = log.offset_of_max_timestamp(budget)
     else:
         found = log.offset_for_timestamp(TimestampMs(timestamp), budget)
-    if found is None or found.offset >= leader.high_watermark:
+    if found is None or found.offset >= end_offset:
         return None
     return found
 

@@ -37,6 +37,8 @@ class Partition:
 
     __slots__ = (
         "_held_back",
+        "_stable_to",
+        "_unstable_bytes",
         "commits",
         "config",
         "directory",
@@ -83,6 +85,9 @@ class Partition:
         """Has the log synced, and calls `synced` then."""
         self.flushed_ms = TimestampMs(0)
         """When that was last, or when it was opened."""
+        self._stable_to = Offset(0)
+        self._unstable_bytes = 0
+        """Behind the last stable offset: what readers of what is committed still wait for."""
         self.on_committed: Callable[[Offset], None] | None = None
         """Told of every high watermark: a coordinator that keeps its records here."""
         self.on_refused: Callable[[LogDirectory, OSError], None] | None = None
@@ -105,24 +110,36 @@ class Partition:
         """The leader's, or as it was when this broker last led."""
         return self.last_high_watermark if self.leader is None else self.leader.high_watermark
 
+    @property
+    def last_stable_offset(self) -> Offset:
+        """Below it (exclusive) every record's transaction has ended: what `read_committed` sees."""
+        stable = self.log.producers.last_stable_offset(self.high_watermark)
+        return max(stable, min(self.log.log_start_offset, self.high_watermark))
+
     def append(
         self,
         records: memoryview,
         acks: int,
         now: TimestampMs,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        *,
+        marker_bumps_epoch: bool = False,
     ) -> Appended:
         """Append the batch in `records`, stamping it in place, and wake whoever waits for it.
 
         Where it is to be on the disk first (`flush.messages`) it is not committed before, and
-        nobody sees it until then.
+        nobody sees it until then. `marker_bumps_epoch`: see `ProducerStates.check_marker`.
         """
         leader = self.leading
         if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         log = self.log
         appended = log.append_as_leader(
-            records, leader_epoch=leader.leader_epoch, now=now, origin=origin
+            records,
+            leader_epoch=leader.leader_epoch,
+            now=now,
+            origin=origin,
+            marker_bumps_epoch=marker_bumps_epoch,
         )
         if (log.end_offset >= log.flush_at or self._held_back) and self._hold_back(appended):
             return appended
@@ -131,9 +148,16 @@ class Partition:
         return appended
 
     def read(
-        self, offset: Offset, *, claimed_epoch: LeaderEpoch, max_bytes: int, first_batch_whole: bool
+        self,
+        offset: Offset,
+        *,
+        claimed_epoch: LeaderEpoch,
+        max_bytes: int,
+        first_batch_whole: bool,
+        only_stable: bool = False,
     ) -> LogRead:
-        """What a consumer may see from `offset` on, up to the high watermark."""
+        """What a consumer may see from `offset` on, up to the high watermark; with `only_stable`,
+        up to the last stable offset, and which transactions were aborted in it."""
         leader = self.leading
         error = leader.check_epoch(claimed_epoch)
         if error:
@@ -141,8 +165,9 @@ class Partition:
         return self.log.read(
             offset,
             max_bytes=max_bytes,
-            max_offset=leader.high_watermark,
+            max_offset=self.last_stable_offset if only_stable else leader.high_watermark,
             first_batch_whole=first_batch_whole,
+            tells_aborted=only_stable,
         )
 
     def has_to_commit(self, acks: int) -> bool:
@@ -205,6 +230,7 @@ class Partition:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
         self._remember_high_watermark()
         self.leader = leader
+        self._stable_to = self.last_stable_offset
         self.wake_all()
 
     def resign(self) -> None:
@@ -230,11 +256,25 @@ class Partition:
             fetch.look_again()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
+        stable_bytes = size_bytes
+        if self._unstable_bytes or self.log.producers.has_transactions:
+            stable_bytes = self._stable_bytes(high_watermark, size_bytes)
         if self.fetches:
             for fetch in list(self.fetches):
-                fetch.more(size_bytes)
+                fetch.more(size_bytes, stable_bytes)
         if self.commits:
             for commit in list(self.commits):
                 commit.committed(self, high_watermark)
         if self.on_committed is not None:
             self.on_committed(high_watermark)
+
+    def _stable_bytes(self, high_watermark: Offset, size_bytes: int) -> int:
+        """How much more readers of what is committed may see. Where one transaction of several has
+        ended it is not known how much, and they look at all there is."""
+        stable_to = self.last_stable_offset
+        before, self._stable_to = self._stable_to, stable_to
+        stable_bytes = 0 if stable_to == before else self._unstable_bytes
+        self._unstable_bytes += size_bytes
+        if stable_to == high_watermark:
+            stable_bytes, self._unstable_bytes = self._unstable_bytes, 0
+        return stable_bytes

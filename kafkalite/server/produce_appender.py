@@ -24,7 +24,8 @@ from kafkalite.server.moved_leaders import current_leader
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommitWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs
+from kafkalite.server.transaction_verification import Codes
+from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs, TopicPartition
 
 _ADMIN_CLIENT = "__admin_client"
 """The one client id that may append to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`)."""
@@ -43,6 +44,10 @@ _TOLD_WITHOUT_LOG = (
 """Refusals with which Kafka does not tell where the log starts."""
 
 
+class UnverifiedError(KafkaError):
+    """The partition does not belong to the producer's transaction; no log was asked."""
+
+
 class Uncommitted(NamedTuple):
     """A batch that acks=all waits for. A partition that stands twice in a request has two."""
 
@@ -55,9 +60,17 @@ class Uncommitted(NamedTuple):
 class ProduceAppender:
     """The appends of one request, and what is to be done after them."""
 
-    __slots__ = ("acks", "ctx", "moved_leaders", "now", "refused", "uncommitted")
+    __slots__ = ("acks", "ctx", "moved_leaders", "now", "refused", "uncommitted", "unverified")
 
-    def __init__(self, ctx: RequestContext, acks: int, now: TimestampMs) -> None:
+    def __init__(
+        self,
+        ctx: RequestContext,
+        acks: int,
+        now: TimestampMs,
+        unverified: Codes | None = None,
+    ) -> None:
+        """`unverified`: of the partitions that the transaction's coordinator was asked about."""
+        self.unverified = unverified
         self.ctx = ctx
         self.acks = acks
         self.now = now
@@ -78,6 +91,8 @@ class ProduceAppender:
             records = data.records
             if not isinstance(records, memoryview):
                 raise KafkaError(ErrorCode.INVALID_RECORD)
+            if self.unverified is not None:
+                self._check_verified(self.unverified, partition)
             appended = partition.append(records, self.acks, self.now)
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):
@@ -96,6 +111,11 @@ class ProduceAppender:
         if partition.leading.high_watermark < end and partition.has_to_commit(self.acks):
             self.uncommitted.append(Uncommitted(partition, end, response))
         return response
+
+    def _check_verified(self, unverified: Codes, partition: Partition) -> None:
+        code = unverified.get(TopicPartition(partition.topic, partition.index))
+        if code:
+            raise UnverifiedError(code)
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
@@ -136,7 +156,9 @@ class ProduceAppender:
             log_start_offset=-1,
             error_message=reason or None,
         )
-        if code not in _TOLD_WITHOUT_LOG and not isinstance(error, UnfitBatchesError):
+        if code not in _TOLD_WITHOUT_LOG and not isinstance(
+            error, UnfitBatchesError | UnverifiedError
+        ):
             response.log_start_offset = self._find(topic, index).log.log_start_offset
         if isinstance(error, InvalidRecordsError):
             response.record_errors = [

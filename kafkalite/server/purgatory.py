@@ -84,7 +84,7 @@ class CommittedTo(Protocol):
 class FetchWait:
     """A fetch that waits until its partitions have `min_bytes` to give."""
 
-    __slots__ = ("_answer", "_missing_bytes", "_partitions", "parked")
+    __slots__ = ("_answer", "_missing_bytes", "_only_stable", "_partitions", "parked")
 
     def __init__(
         self,
@@ -94,17 +94,23 @@ class FetchWait:
         missing_bytes: int,
         partitions: Sequence[FetchedFrom],
         answer: MakeAnswer,
+        only_stable: bool = False,
     ) -> None:
+        """`only_stable`: it reads what is committed."""
         self._answer = answer
+        self._only_stable = only_stable
         self._missing_bytes = missing_bytes
         self._partitions = partitions
         self.parked = Parked(clock, deadline_ms, answer, self._forget)
         for partition in partitions:
             partition.fetches[self] = None
 
-    def more(self, size_bytes: int) -> None:
-        """A partition lets readers see `size_bytes` more."""
-        self._missing_bytes -= size_bytes
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
+        """A partition lets readers see more: see `FetchWatcher`."""
+        visible_bytes = stable_bytes if self._only_stable else size_bytes
+        if visible_bytes <= 0:
+            return
+        self._missing_bytes -= visible_bytes
         if self._missing_bytes <= 0:
             self.wake()
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.recompressions import Recompressions
     from kafkalite.server.replica_manager import ReplicaManager
+    from kafkalite.server.transaction_coordinators import TransactionCoordinators
+    from kafkalite.server.transaction_markers import MarkerWriter
 
 
 @dataclass(slots=True)
@@ -46,6 +48,8 @@ class Services:
     replicas: ReplicaManager
     controller: ControllerDriver
     groups: GroupCoordinators
+    transactions: TransactionCoordinators
+    markers: MarkerWriter
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions
     recompressions: Recompressions

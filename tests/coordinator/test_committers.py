@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import FetchOffsets, OffsetToCommit
+from kafkalite.coordinator.groups.classic.events import (
+    CommitTransactionalOffsets,
+    FetchOffsets,
+    OffsetToCommit,
+)
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.types import Offset
+from kafkalite.types import Offset, ProducerEpoch, ProducerId
 from tests.coordinator.sample_consumers import ConsumerStage, id_of
 from tests.coordinator.sample_groups import GROUP
 
@@ -94,6 +98,53 @@ def test_versions_that_do_not_know_epochs() -> None:
     error = commit(two_members(), "a", 3, knows=False)
     assert error is not None
     assert error.code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def commit_in_transaction(
+    stage: ConsumerStage, member_id: str, epoch: int, *, instance: str | None = None
+) -> ErrorCode:
+    offset = OffsetToCommit("t", 0, Offset(5), topic_id=id_of("t"))
+    wanted = stage.commit_event(offset, member_id=member_id, generation=epoch)
+    event = CommitTransactionalOffsets(
+        None,
+        wanted._replace(instance_id=instance, knows_consumer_groups=False),
+        ProducerId(7),
+        ProducerEpoch(0),
+    )
+    try:
+        stage.feed(event)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("member_id", "epoch", "instance", "code"),
+    [
+        ("", -1, None, ErrorCode.NONE),
+        ("a", 3, None, ErrorCode.NONE),
+        ("a", 2, None, ErrorCode.NONE),
+        ("a", 1, None, ErrorCode.ILLEGAL_GENERATION),
+        ("a", 4, None, ErrorCode.ILLEGAL_GENERATION),
+        ("x", 3, None, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("x", -1, None, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("", -1, "x", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("", 0, None, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_in_a_transaction_whoever_says_nothing_may_commit_and_epochs_are_generations(
+    member_id: str, epoch: int, instance: str | None, code: ErrorCode
+) -> None:
+    stage = two_members()
+    assert commit_in_transaction(stage, member_id, epoch, instance=instance) is code
+    assert stage.fetched() == {}, "not before it ends"
+
+
+def test_an_empty_group_takes_transactional_commits_of_anybody() -> None:
+    stage = ConsumerStage()
+    stage.join_as("a")
+    stage.beat(stage.event("a", -1))
+    assert commit_in_transaction(stage, "x", -1) is ErrorCode.NONE
 
 
 def test_fetches_of_members_and_of_others() -> None:

@@ -11,6 +11,7 @@ from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.segment import MAX_RELATIVE_OFFSET, Segment
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import Offset, TimestampMs
+from tests.log.compaction_fixtures import Transactional
 from tests.log.log_fixtures import FOLDER, NOW, append, open_log
 
 CONFIG = TopicConfig(cleanup_policy=("compact",))
@@ -154,3 +155,15 @@ def test_offsets_of_one_segment_lie_within_31_bits() -> None:
 
 def test_nothing_becomes_nothing() -> None:
     assert grouped([]) == []
+
+
+def test_a_transaction_is_left_alone_until_its_marker_is_replicated() -> None:
+    world = Transactional()
+    world.write(("a", "1"))
+    world.roll()
+    world.send(7, 0, ("a", "2"))
+    world.roll()
+    world.end(7, commit=True)
+    world.roll()
+    assert bounds(measured(world.log, high_watermark=2)) == (0, 1)
+    assert bounds(measured(world.log, high_watermark=3)) == (0, 3)

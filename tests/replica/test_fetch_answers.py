@@ -83,7 +83,7 @@ class Wait:
     def __init__(self) -> None:
         self.missing_bytes = 0
 
-    def more(self, size_bytes: int) -> None:
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
         self.missing_bytes -= size_bytes
 
     def wake(self) -> None: ...
@@ -230,7 +230,7 @@ def test_a_session_that_waits_hears_of_every_append() -> None:
     each.wait()
     for _ in range(2):
         for watcher in list(log.fetches):
-            watcher.more(4)
+            watcher.more(4, 4)
     assert wait.missing_bytes == -8
 
 

@@ -39,7 +39,7 @@ class Wait:
         self.session = session
         session.fetches[self] = None
 
-    def more(self, size_bytes: int) -> None:
+    def more(self, size_bytes: int, stable_bytes: int) -> None:
         self.heard.append(size_bytes)
 
     def wake(self) -> None:
@@ -243,7 +243,7 @@ def test_partitions_that_gave_records_come_last_next_time() -> None:
 
 
 HAPPENS: list[Callable[[FetchWatcher], None]] = [
-    lambda watcher: watcher.more(10),
+    lambda watcher: watcher.more(10, 10),
     lambda watcher: watcher.wake(),
     lambda watcher: watcher.look_again(),
 ]
@@ -284,8 +284,8 @@ def test_while_a_fetch_waits_all_is_heard() -> None:
     watchers: dict[FetchWatcher, None] = {}
     held.settle(watchers)
     wait = Wait(session)
-    held.more(10)
-    held.more(20)
+    held.more(10, 10)
+    held.more(20, 20)
     held.look_again()
     assert wait.heard == [10, 20]
     assert (due(session), list(watchers)) == ([0], [held])
@@ -300,12 +300,12 @@ def test_a_partition_that_is_settled_by_the_answer_it_caused_goes_on_watching() 
     held.settle(watchers)
 
     class Answer(Wait):
-        def more(self, size_bytes: int) -> None:
+        def more(self, size_bytes: int, stable_bytes: int) -> None:
             self.wake()
             held.settle(watchers)
 
     Answer(session)
-    held.more(10)
+    held.more(10, 10)
     assert (due(session), list(watchers)) == ([], [held])
 
 

@@ -42,7 +42,7 @@ from kafkalite.coordinator.groups.classic.events import (
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.log_record import decode_record, encode_record
+from kafkalite.coordinator.groups.log_record import Record, decode_record, encode_record
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
@@ -79,6 +79,7 @@ class Stage:
             yield f"refused {error.code.name}"
             return
         for record in outcome.records:
+            assert isinstance(record, Record), "no transaction ends in a scenario"
             value = "tombstone" if record.value is None else shown(record.value)
             yield f"record {shown(record.key)}: {value}"
             stored = encode_record(record)

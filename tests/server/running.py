@@ -195,8 +195,14 @@ async def crashed(
     broker = make(simulation, files, settings=settings)
     await broker.__aenter__()
     yield Running(simulation, broker, files)
+    end_process(simulation, broker)
+
+
+def end_process(simulation: Simulation, broker: Broker) -> None:
+    """See `crashed`."""
     simulation.network.crash("broker")
-    broker._groups.stop()  # Its timers.
+    broker._transactions.stop()  # Their timers.
+    broker._groups.stop()
     broker._storage.directory.abandon()
 
 

@@ -9,6 +9,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
     FetchOffsets,
+    Loaded,
     OffsetsCommitted,
     OffsetsFetched,
     OffsetToCommit,
@@ -16,6 +17,8 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicsDeleted,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import JournalRecord
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
@@ -26,13 +29,14 @@ from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.server import coordinator_driver, coordinator_replay
+from kafkalite.server import coordinator_driver, coordinator_replay, group_record_codec
 from kafkalite.server.coordinator_driver import (
     RETRY_MS,
     CoordinatorDriver,
     CoordinatorSettings,
 )
 from kafkalite.server.coordinator_replay import SLICE_BYTES, SLICE_RECORDS
+from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.partition import Partition
 from kafkalite.types import (
     BrokerId,
@@ -47,6 +51,9 @@ from tests.server.hand_clock import HandClock
 
 ME, OTHER = BrokerId(1), BrokerId(2)
 TOPIC_ID = Uuid(bytes(15) + b"\x09")
+
+
+Driver = CoordinatorDriver[Event, JournalRecord]
 
 
 class World:
@@ -79,14 +86,17 @@ class World:
         *,
         load_bytes: int = 1 << 17,
         compression: Compression = Compression.NONE,
-    ) -> CoordinatorDriver:
+    ) -> Driver:
         """One that is loading or loaded."""
-        settings = CoordinatorSettings(GroupCoordinator, compression, load_bytes)
+        codec = GroupRecordCodec(compression)
+        settings = CoordinatorSettings[Event, JournalRecord](
+            GroupCoordinator, codec, Loaded(), load_bytes=load_bytes
+        )
         driver = CoordinatorDriver(self.partition, self.clock, settings)
         driver.load()
         return driver
 
-    def finish(self, driver: CoordinatorDriver) -> int:
+    def finish(self, driver: Driver) -> int:
         """How many turns of the loop a load takes from here."""
         turns = 0
         while not driver.active:
@@ -94,17 +104,17 @@ class World:
             turns += 1
         return turns
 
-    def ask(self, driver: CoordinatorDriver, event: CommitOffsets | FetchOffsets) -> list[object]:
+    def ask(self, driver: Driver, event: CommitOffsets | FetchOffsets) -> list[object]:
         """Where the reply comes."""
         replies: list[object] = []
         driver.submit(event._replace(token=next(self.tokens)), replies.append)
         return replies
 
-    def commit(self, driver: CoordinatorDriver, offset: int, topic: str = "t") -> list[object]:
+    def commit(self, driver: Driver, offset: int, topic: str = "t") -> list[object]:
         wanted = OffsetToCommit(topic, 0, Offset(offset))
         return self.ask(driver, CommitOffsets(None, "g", -1, "", None, (wanted,)))
 
-    def committed(self, driver: CoordinatorDriver, topic: str = "t") -> int:
+    def committed(self, driver: Driver, topic: str = "t") -> int:
         event = FetchOffsets(None, "g", (TopicPartitions(topic, (0,)),))
         (reply,) = self.ask(driver, event)
         assert isinstance(reply, OffsetsFetched), reply
@@ -402,7 +412,7 @@ def test_a_batch_that_holds_more_than_may_be_is_not_written(
     world.commit(driver, 5)
     end_offset = world.partition.log.end_offset
     with monkeypatch.context() as patch:
-        patch.setattr(coordinator_driver, "BATCH_BYTES", 5_000)
+        patch.setattr(group_record_codec, "BATCH_BYTES", 5_000)
         offsets = tuple(OffsetToCommit("t", n, Offset(n)) for n in range(400))
         replies = world.ask(driver, CommitOffsets(None, "g", -1, "", None, offsets))
         assert code(replies) == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -428,7 +438,7 @@ def test_a_batch_that_holds_more_than_may_be_is_not_read(
     assert world.committed(successor) == 0
 
 
-def test_of_topics_deleted_while_the_log_is_read_so_many_are_remembered(
+def test_of_deletions_while_the_log_is_read_so_many_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(coordinator_driver, "MAX_EARLY", 2)
@@ -438,7 +448,7 @@ def test_of_topics_deleted_while_the_log_is_read_so_many_are_remembered(
         world.commit(driver, 5, topic)
     driver.close()
     successor = world.driver(load_bytes=100)
-    for topics in (("t", "t"), ("t",), ("u", "v"), ("v",)):
+    for topics in (("t", "t"), ("u",), ("v",)):
         successor.tell(TopicsDeleted(topics))
     world.finish(successor)
     assert [world.committed(successor, topic) for topic in ("t", "u", "v")] == [-1, -1, 5]

@@ -330,6 +330,23 @@ def test_sends_go_out() -> None:
     assert driven.sends == [Send(BrokerId(2), "hello", "token")]
 
 
+def test_sends_wait_for_the_commit_of_what_caused_them() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Add(1, "not committed"))
+    driven.driver.submit(Tell())
+    assert driven.sends == []
+    driven.commit()
+    assert driven.sends == [Send(BrokerId(2), "hello", "token")]
+
+
+def test_a_driver_that_is_closed_sends_nothing_more() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Add(1, "not committed"))
+    driven.driver.submit(Tell())
+    driven.driver.close(KafkaError(ErrorCode.NOT_COORDINATOR))
+    assert driven.sends == []
+
+
 def test_one_bad_event_does_not_end_the_core(caplog: pytest.LogCaptureFixture) -> None:
     driven = Driven(at_once=True)
     driven.submit(Fail(ZeroDivisionError("a bug"), "bad"))

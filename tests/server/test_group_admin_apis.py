@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import JournalRecord
 from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
@@ -192,7 +194,9 @@ async def test_while_a_partition_is_loaded_groups_are_not_listed(
         await commit(running, "topic", 6)
     turns: list[Callable[[], None]] = []
 
-    def hold(driver: CoordinatorDriver, at_ms: int, callback: Callable[[], None]) -> None:
+    def hold(
+        driver: CoordinatorDriver[Event, JournalRecord], at_ms: int, callback: Callable[[], None]
+    ) -> None:
         turns.append(callback)
 
     monkeypatch.setattr(CoordinatorDriver, "_again_at", hold)

@@ -210,7 +210,7 @@ async def test_who_has_gone_has_nothing_looked_up(running: Running) -> None:
     asked = list_offsets("t", *((index, START_MS) for index in range(20)))
     looked_up = 0
 
-    def find_nothing(*_: object) -> None:
+    def find_nothing(*_: object, only_stable: bool) -> None:
         nonlocal looked_up
         looked_up += 1
         if looked_up == 4:

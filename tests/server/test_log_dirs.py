@@ -34,6 +34,7 @@ from tests.log.refusing_disk import RefusingDisk
 from tests.server.group_requests import commit, committed, find
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, Running, make, simulated
+from tests.server.transactions import TransactionalProducer
 
 STORAGE = int(ErrorCode.KAFKA_STORAGE_ERROR)
 NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
@@ -314,6 +315,28 @@ async def test_a_folder_that_fails_takes_its_groups_along(simulation: Simulation
     async with serving(simulation, disks) as running:
         await find(running, group)
         assert await committed(running, "t", group=group) == 5
+
+
+@simulated
+async def test_a_folder_in_which_no_marker_can_be_written_fails(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        producer = await TransactionalProducer.begin(running)
+        index = partition_for(producer.id, 50)
+        (home,) = (n for n, held in disks.homes("__transaction_state").items() if index in held)
+        await running.create("t", 3)
+        at, name = next(
+            (held[0], name)
+            for name, held in disks.homes("t").items()
+            if held and name not in ("a", home)
+        )
+        await producer.write("t", b"x", partition=at)
+        disk: RefusingDisk = getattr(disks, name)
+        disk.error = EIO
+        assert await producer.end(commits=True) is ErrorCode.NONE
+        await running.wait_ms(100)
+        assert (await led(running, "t"))[at][1] == -1, "nobody leads it"
+        disk.error = None
 
 
 @simulated

@@ -196,11 +196,11 @@ async def test_zstd_needs_version_7(running: Running, version: int, code: ErrorC
     ("transactional_id", "code"),
     [
         (None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        ("mine", ErrorCode.INVALID_TXN_STATE),
+        ("mine", ErrorCode.NOT_ENOUGH_REPLICAS),
     ],
 )
 @served()
-async def test_transactional_batches_are_refused(
+async def test_transactional_batches_without_a_coordinator_are_refused(
     running: Running, transactional_id: str | None, code: ErrorCode
 ) -> None:
     await running.create("t")

@@ -23,6 +23,7 @@ from kafkalite.types import ProducerEpoch, ProducerId, TimestampMs
 from tests.log.log_fixtures import headers, stored
 from tests.server.requests import produce, produced
 from tests.server.running import PRODUCE, Running, make, simulated
+from tests.server.transactions import TransactionalProducer, seen
 
 VALUE = b"".join(sha256(b"%d" % number).digest() for number in range(LARGE_BYTES // 32))
 TOPICS = {
@@ -178,3 +179,24 @@ async def test_who_hangs_up_has_produced_all_the_same(simulation: Simulation) ->
         workers.free.set()
         await running.wait_ms()
         assert running.partition("gzip").log.end_offset == 1
+
+
+@simulated
+async def test_large_batches_of_a_transaction_are_verified_once_they_are_recompressed(
+    simulation: Simulation,
+) -> None:
+    async with serving(simulation) as (running, workers):
+        producer = await TransactionalProducer.begin(running)
+        assert await producer.send("gzip", VALUE) is ErrorCode.TRANSACTION_ABORTABLE
+        assert await producer.add("gzip") is ErrorCode.NONE
+        workers.free.clear()
+        sent = asyncio.ensure_future(producer.send("gzip", VALUE))
+        await running.wait_ms()
+        assert not sent.done()
+        workers.free.set()
+        assert await sent is ErrorCode.NONE
+        assert await seen(running, "gzip") == []
+        assert await producer.end(commits=True) is ErrorCode.NONE
+        assert await seen(running, "gzip") == [VALUE]
+        (first, _) = headers(stored(running.partition("gzip").log))
+        assert (first.compression, first.is_transactional) == (Compression.GZIP, True)

@@ -50,8 +50,7 @@ final class Broker {
     /** Sends all, and returns their offsets as they were acknowledged. */
     List<Long> produce(List<ProducerRecord<byte[], byte[]>> records, Map<String, String> settings) throws Exception {
         List<Future<RecordMetadata>> sent = new ArrayList<>();
-        ByteArraySerializer serializer = new ByteArraySerializer();
-        try (Producer<byte[], byte[]> producer = new KafkaProducer<>(properties(settings), serializer, serializer)) {
+        try (Producer<byte[], byte[]> producer = producer(settings)) {
             for (ProducerRecord<byte[], byte[]> record : records) {
                 sent.add(producer.send(record));
             }
@@ -85,6 +84,11 @@ final class Broker {
             OffsetAndTimestamp found = consumer.offsetsForTimes(Map.of(partition, timeMs)).get(partition);
             return found == null ? -1 : found.offset();
         }
+    }
+
+    Producer<byte[], byte[]> producer(Map<String, String> settings) {
+        ByteArraySerializer serializer = new ByteArraySerializer();
+        return new KafkaProducer<>(properties(settings), serializer, serializer);
     }
 
     Consumer<byte[], byte[]> consumer(Map<String, String> settings) {

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
     CommittedOffset,
+    CommitTransactionalOffsets,
     DeletedOffset,
     DeleteOffsets,
+    EndTransactionalOffsets,
     FetchedOffset,
     FetchOffsets,
     OffsetsCommitted,
@@ -20,12 +22,18 @@ from kafkalite.coordinator.groups.classic.events import (
     OffsetsFetched,
     OffsetToCommit,
     TopicPartitions,
+    TransactionalOffsetsEnded,
 )
 from kafkalite.coordinator.groups.classic.rebalance import keep_session
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
-from kafkalite.coordinator.groups.consumer.committers import check_commit, check_fetch
+from kafkalite.coordinator.groups.consumer.committers import (
+    check_commit,
+    check_commit_in_transaction,
+    check_fetch,
+)
 from kafkalite.coordinator.groups.consumer.state import ConsumerGroup
 from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.log_record import TransactionEnded
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.classic_group_records import OffsetCommitValue
@@ -48,17 +56,79 @@ def commit(draft: Draft, group: AnyGroup | None, event: CommitOffsets) -> None:
             raise KafkaError(code)
         if group is not None and group.state is not GroupState.EMPTY:
             keep_session(draft, group, group.members[event.member_id])
-    results = []
     for offset in event.offsets:
-        code = ErrorCode.NONE
-        if _utf16_units(offset.metadata or "") > draft.settings.offset_metadata_max_bytes:
-            code = ErrorCode.OFFSET_METADATA_TOO_LARGE
-        else:
-            partition = TopicPartition(offset.topic, offset.partition)
+        if _fits(draft, offset):
             value = _value(offset, draft.now, event.retention_ms)
+            partition = TopicPartition(offset.topic, offset.partition)
             draft.write_offset(event.group_id, partition, value)
-        results.append(CommittedOffset(offset.topic, offset.partition, code))
-    draft.reply(event.token, OffsetsCommitted(tuple(results)))
+    draft.reply(event.token, _committed(draft, event))
+
+
+def commit_in_transaction(
+    draft: Draft, group: AnyGroup | None, event: CommitTransactionalOffsets
+) -> None:
+    """Keep the offsets until the transaction ends. Whoever tells no member is none: the client that
+    produces may be another one than the one that consumes."""
+    wanted = event.commit
+    if isinstance(group, ConsumerGroup):
+        check_commit_in_transaction(group, wanted)
+    else:
+        code = _check_commit_in_transaction(group, wanted)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)
+    for offset in wanted.offsets:
+        if _fits(draft, offset):
+            draft.write_offset(
+                wanted.group_id,
+                TopicPartition(offset.topic, offset.partition),
+                _value(offset, draft.now, wanted.retention_ms),
+                producer_id=event.producer_id,
+                producer_epoch=event.producer_epoch,
+            )
+    draft.reply(event.token, _committed(draft, wanted))
+
+
+def _check_commit_in_transaction(group: ClassicGroup | None, event: CommitOffsets) -> ErrorCode:
+    if group is None:
+        return ErrorCode.NONE if event.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+    if event.generation < 0 and group.state is GroupState.EMPTY:
+        return ErrorCode.NONE
+    if event.generation < 0 and not event.member_id and event.instance_id is None:
+        return ErrorCode.NONE
+    code = group.check_member(event.member_id, event.instance_id)
+    if code is ErrorCode.NONE and event.generation != group.generation:
+        code = ErrorCode.ILLEGAL_GENERATION
+    return code
+
+
+def end_transaction(draft: Draft, event: EndTransactionalOffsets) -> None:
+    """The offsets that the producer has committed count from now on, or never did."""
+    draft.end_transaction(
+        TransactionEnded(
+            event.producer_id,
+            committed=event.commits,
+            producer_epoch=event.producer_epoch,
+            coordinator_epoch=event.coordinator_epoch,
+        )
+    )
+    draft.reply(event.token, TransactionalOffsetsEnded(event.producer_id))
+
+
+def _fits(draft: Draft, offset: OffsetToCommit) -> bool:
+    return _utf16_units(offset.metadata or "") <= draft.settings.offset_metadata_max_bytes
+
+
+def _committed(draft: Draft, event: CommitOffsets) -> OffsetsCommitted:
+    return OffsetsCommitted(
+        tuple(
+            CommittedOffset(
+                offset.topic,
+                offset.partition,
+                ErrorCode.NONE if _fits(draft, offset) else ErrorCode.OFFSET_METADATA_TOO_LARGE,
+            )
+            for offset in event.offsets
+        )
+    )
 
 
 def _check_commit(group: ClassicGroup | None, event: CommitOffsets) -> ErrorCode:

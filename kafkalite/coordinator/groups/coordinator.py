@@ -13,9 +13,11 @@ from kafkalite.coordinator.groups import administration, commits
 from kafkalite.coordinator.groups.classic.events import (
     NO_MEMBER_ID,
     CommitOffsets,
+    CommitTransactionalOffsets,
     DeleteGroups,
     DeleteOffsets,
     DescribeGroups,
+    EndTransactionalOffsets,
     ExpireOffsets,
     FetchOffsets,
     GroupsDeleted,
@@ -60,7 +62,7 @@ from kafkalite.coordinator.groups.consumer.events import (
 from kafkalite.coordinator.groups.consumer.member_records import group_tombstones
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
 from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
+from kafkalite.coordinator.groups.log_record import JournalRecord, Record
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.errors import ErrorCode, KafkaError
@@ -98,7 +100,7 @@ class GroupCoordinator:
         """What the applied records made."""
         return self._recorded
 
-    def apply(self, record: Record | TransactionEnded) -> None:
+    def apply(self, record: JournalRecord) -> None:
         """Fold one record of the log in, or the end of a transaction."""
         self._recorded.apply(record)
         match record:
@@ -145,6 +147,10 @@ class GroupCoordinator:
                 leave(draft, self.group(event.group_id), event)
             case CommitOffsets():
                 commits.commit(draft, self.any_group(event.group_id), event)
+            case CommitTransactionalOffsets():
+                commits.commit_in_transaction(draft, self.any_group(event.group_id), event)
+            case EndTransactionalOffsets():
+                commits.end_transaction(draft, event)
             case FetchOffsets():
                 offsets = self._recorded.offsets
                 commits.fetch(draft, self.any_group(event.group_id), offsets, event)
@@ -183,7 +189,7 @@ class GroupCoordinator:
         return draft.outcome()
 
     def refused(
-        self, records: tuple[Record, ...], error: KafkaError, now: TimestampMs
+        self, records: tuple[JournalRecord, ...], error: KafkaError, now: TimestampMs
     ) -> GroupOutcome:
         """The log has not taken these, which were decided last. Live groups run ahead of their
         record: a new one is gone again, and one that would be complete has its members join anew,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kafkalite.coordinator.groups.events import Body, Event
-from kafkalite.coordinator.groups.log_record import Record
+from kafkalite.coordinator.groups.log_record import JournalRecord, Record, TransactionEnded
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, Outcome, Reply, SetTimer
 from kafkalite.protocol.messages.classic_group_records import (
@@ -14,9 +14,16 @@ from kafkalite.protocol.messages.classic_group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from kafkalite.types import TimestampMs, TopicPartition
+from kafkalite.types import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    ProducerEpoch,
+    ProducerId,
+    TimestampMs,
+    TopicPartition,
+)
 
-GroupOutcome = Outcome[Event, Record]
+GroupOutcome = Outcome[Event, JournalRecord]
 
 
 class Draft:
@@ -25,7 +32,7 @@ class Draft:
     def __init__(self, now: TimestampMs, settings: GroupSettings) -> None:
         self.now = now
         self.settings = settings
-        self._records: list[Record] = []
+        self._records: list[JournalRecord] = []
         self._replies: list[Reply] = []
         self._timers: list[SetTimer[Event] | CancelTimer] = []
 
@@ -38,11 +45,22 @@ class Draft:
         self._records.append(Record(GroupMetadataKey(group=group_id), value))
 
     def write_offset(
-        self, group_id: str, partition: TopicPartition, value: OffsetCommitValue | None
+        self,
+        group_id: str,
+        partition: TopicPartition,
+        value: OffsetCommitValue | None,
+        *,
+        producer_id: ProducerId = NO_PRODUCER_ID,
+        producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH,
     ) -> None:
-        """A committed offset; None: a tombstone."""
+        """A committed offset; None: a tombstone. In a transaction of that producer, if there is
+        one."""
         key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
-        self._records.append(Record(key, value))
+        self._records.append(Record(key, value, producer_id, producer_epoch))
+
+    def end_transaction(self, ended: TransactionEnded) -> None:
+        """A marker: no other record goes with it."""
+        self._records.append(ended)
 
     def reply(self, token: Hashable | None, body: Body) -> None:
         """To whoever holds `token`; to nobody if it is None."""

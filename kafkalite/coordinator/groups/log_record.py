@@ -14,7 +14,7 @@ from kafkalite.protocol.record_frames import (
     encode_coordinator_value,
 )
 from kafkalite.protocol.schema import CoordinatorKey, CoordinatorValue
-from kafkalite.types import NO_PRODUCER_ID, ProducerId
+from kafkalite.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerEpoch, ProducerId
 
 TOPIC: Final = "__consumer_offsets"
 
@@ -29,6 +29,8 @@ class Record(NamedTuple):
     """None: a tombstone."""
     producer_id: ProducerId = NO_PRODUCER_ID
     """Of the batch: an offset in a transaction counts once that commits."""
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+    """Of the batch, when it is written."""
 
 
 class TransactionEnded(NamedTuple):
@@ -37,6 +39,13 @@ class TransactionEnded(NamedTuple):
 
     producer_id: ProducerId
     committed: bool
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+    coordinator_epoch: int = -1
+    """Of the transaction's coordinator."""
+
+
+JournalRecord = Record | TransactionEnded
+"""All that stands in the log of a coordinator's partition."""
 
 
 class RecordBytes(NamedTuple):

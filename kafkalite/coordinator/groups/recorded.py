@@ -6,7 +6,7 @@ Source: Kafka's replay of `GroupMetadataKey` and `OffsetCommitKey` records.
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.consumer.replay import ConsumerGroups, replay
-from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
+from kafkalite.coordinator.groups.log_record import JournalRecord, TransactionEnded
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.protocol.messages.classic_group_records import (
     GroupMetadataKey,
@@ -26,7 +26,7 @@ class RecordedState:
         """No group is of both kinds."""
         self.offsets = CommittedOffsets()
 
-    def apply(self, record: Record | TransactionEnded) -> None:
+    def apply(self, record: JournalRecord) -> None:
         """Fold a record in. Records of share and streams groups are passed over.
 
         Where the log was compacted, the tombstone may be missing of a simple consumer's group that

@@ -12,15 +12,14 @@ it. The first batch of the first partition that has one is given whole, above ev
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
 Whoever tells its rack may be sent to a replica in it: `server/preferred_replica.py`.
-
 Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
-part. A partition that is asked twice is answered once, as asked last.
+part. A partition that is asked twice is answered once, as asked last. `read_committed` sees what is
+below the last stable offset, and is told what in it was aborted.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
 
-Missing: followers, which come with replication (a consumer is sent to none before); aborted
-transactions, which come with the transaction coordinator.
+Missing: followers, which come with replication (a consumer is sent to none before).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.fetch_reader import FetchReader, failure, is_follower, release_records
 from kafkalite.server.purgatory import FetchWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ISOLATION_LEVELS, TimestampMs
+from kafkalite.types import ISOLATION_LEVELS, READ_COMMITTED, TimestampMs
 
 API = Api(
     ApiKey.FETCH,
@@ -50,7 +49,7 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="followers; aborted transactions",
+    missing="followers",
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
@@ -86,6 +85,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
         TimestampMs(clock.now_ms() + request.max_wait_ms),
         missing_bytes=request.min_bytes - read.size_bytes,
         partitions=waits_at,
+        only_stable=request.isolation_level == READ_COMMITTED,
         answer=lambda: new_pass(FetchReader(ctx, request, after_wait=read)).response(),
     ).parked
 

@@ -33,7 +33,7 @@ from kafkalite.server.offset_lookup import FIRST_VERSIONS, cost_of, find_offset
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.turns import answer_in_turns
-from kafkalite.types import ISOLATION_LEVELS, LeaderEpoch, Offset
+from kafkalite.types import ISOLATION_LEVELS, READ_COMMITTED, LeaderEpoch, Offset
 
 API = Api(
     ApiKey.LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse, min_version=1, max_version=11
@@ -79,7 +79,8 @@ def _answer_each(
             if index in answers:
                 answers[index] = _nothing(index, ErrorCode.INVALID_REQUEST)
             else:
-                answers[index] = _one(ctx, topic.name, asked, budget)
+                only_stable = request.isolation_level == READ_COMMITTED
+                answers[index] = _one(ctx, topic.name, asked, budget, only_stable=only_stable)
             yield cost_of(budget)
 
 
@@ -97,7 +98,12 @@ def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOf
 
 
 def _one(
-    ctx: RequestContext, topic: str, asked: ListOffsetsPartition, budget: LookupBudget
+    ctx: RequestContext,
+    topic: str,
+    asked: ListOffsetsPartition,
+    budget: LookupBudget,
+    *,
+    only_stable: bool,
 ) -> ListOffsetsPartitionResponse:
     if asked.timestamp < 0 and ctx.version < FIRST_VERSIONS.get(asked.timestamp, 1 << 15):
         return _nothing(asked.partition_index, ErrorCode.UNSUPPORTED_VERSION)
@@ -107,7 +113,7 @@ def _one(
         error = leader.check_epoch(LeaderEpoch(asked.current_leader_epoch))
         if error:
             raise KafkaError(error)
-        found = find_offset(partition, leader, asked.timestamp, budget)
+        found = find_offset(partition, leader, asked.timestamp, budget, only_stable=only_stable)
     except (KafkaError, CorruptRecordError, OSError) as error:
         return _nothing(asked.partition_index, code_for(error))
     if found is None:

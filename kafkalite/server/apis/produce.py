@@ -4,6 +4,7 @@ Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not
 4.
 - 3 batches of magic 2, transactional id. 7 zstd. 8 errors of single records. 9 flexible.
 - 10 tells the current leader when this broker is not it (KIP-951).
+- 11 knows TRANSACTION_ABORTABLE. 12 adds its partitions to the transaction itself (KIP-890).
 - 13 topics by id instead of name (KIP-516).
 
 acks=0 is never answered, not even when refused: then the connection closes, as Kafka has it.
@@ -18,8 +19,8 @@ Kafka differs: of a partition that stands twice in a request it appends the last
 its answer has topics that it does not know last. Here each batch is appended and answered, in the
 order of the request: a batch that goes without a word is lost.
 
-Missing: transactional producers, which come with the transaction coordinator; their batches are
-refused with INVALID_TXN_STATE.
+A transactional batch is appended when its partition belongs to the open transaction of its
+producer: `server/transactional_produce.py`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from kafkalite.server.partition import ACKS_ALL
 from kafkalite.server.produce_appender import ProduceAppender
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
+from kafkalite.server.transaction_verification import Codes
+from kafkalite.server.transactional_produce import append_verified
 
 API = Api(
     ApiKey.PRODUCE,
@@ -51,7 +54,6 @@ API = Api(
     min_version=3,
     max_version=13,
     advertised_min_version=0,
-    missing="transactional batches",
 )
 
 ACKS_NONE = 0
@@ -66,19 +68,24 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     acks = request.acks
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    _check_attributes(ctx, request)
+    append_here = partial(append, ctx)
+    if _check_attributes(ctx, request):
+        append_here = partial(append_verified, ctx, append=append_here, refuse=refuse)
     recompressions = ctx.services.recompressions
     if recompressions.connections or ctx.services.replicas.recompresses:
-        parked = recompressions.park(ctx.connection, request, partial(append, ctx))
+        parked = recompressions.park(ctx.connection, request, append_here)
         if parked is not None:
             return parked
-    return append(ctx, request)
+    return append_here(request)
 
 
-def append(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
-    """As `handle`, of a request that is in order, here and now."""
+def append(
+    ctx: RequestContext, request: ProduceRequest, unverified: Codes | None = None
+) -> ProduceResponse | Parked | None:
+    """As `handle`, of a request that is in order, here and now; but to partitions that have a code
+    in `unverified`."""
     acks = request.acks
-    appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms())
+    appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms(), unverified)
     response = ProduceResponse(
         responses=[
             TopicProduceResponse(
@@ -100,8 +107,10 @@ def append(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     return response
 
 
-def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> None:
-    """What the first batch of each partition says of itself may refuse the whole request."""
+def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> bool:
+    """What the first batch of each partition says of itself may refuse the whole request. Whether
+    one of them is transactional."""
+    is_transactional = False
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
@@ -111,12 +120,13 @@ def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> None:
             if attributes & TRANSACTIONAL_BIT:
                 if request.transactional_id is None:
                     raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-                raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+                is_transactional = True
             if (
                 ctx.version < _FIRST_VERSION_WITH_ZSTD
                 and attributes & COMPRESSION_BITS == Compression.ZSTD
             ):
                 raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    return is_transactional
 
 
 def refuse(request: ProduceRequest, code: ErrorCode, message: str) -> ProduceResponse | None:

@@ -4,6 +4,8 @@ this."""
 from __future__ import annotations
 
 from kafkalite.server.apis import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     consumer_group_describe,
@@ -17,7 +19,10 @@ from kafkalite.server.apis import (
     describe_configs,
     describe_groups,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -29,6 +34,7 @@ from kafkalite.server.apis import (
     list_groups,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -36,6 +42,8 @@ from kafkalite.server.apis import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
+    write_txn_markers,
 )
 from kafkalite.server.apis.api import ApiModule
 
@@ -59,6 +67,11 @@ APIS: tuple[ApiModule, ...] = (
     delete_records,  # 21
     init_producer_id,  # 22
     offset_for_leader_epoch,  # 23
+    add_partitions_to_txn,  # 24
+    add_offsets_to_txn,  # 25
+    end_txn,  # 26
+    write_txn_markers,  # 27
+    txn_offset_commit,  # 28
     describe_configs,  # 32
     alter_configs,  # 33
     describe_log_dirs,  # 35
@@ -68,6 +81,9 @@ APIS: tuple[ApiModule, ...] = (
     list_partition_reassignments,  # 46
     offset_delete,  # 47
     describe_cluster,  # 60
+    describe_producers,  # 61
+    describe_transactions,  # 65
+    list_transactions,  # 66
     consumer_group_heartbeat,  # 68
     consumer_group_describe,  # 69
     list_config_resources,  # 74

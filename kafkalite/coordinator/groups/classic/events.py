@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
-from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, Uuid
+from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, ProducerEpoch, ProducerId, Uuid
 
 NO_MEMBER_ID = ""
 """What a member without an id sends."""
@@ -141,6 +141,32 @@ class TopicPartitions(NamedTuple):
     partitions: tuple[int, ...]
 
 
+class CommitTransactionalOffsets(NamedTuple):
+    """Answered by `OffsetsCommitted`: kept, and counted once the producer's transaction commits."""
+
+    token: Hashable
+    commit: CommitOffsets
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+
+    @property
+    def group_id(self) -> str:
+        """Of whom the offsets are."""
+        return self.commit.group_id
+
+
+class EndTransactionalOffsets(NamedTuple):
+    """A producer's transaction is over: its offsets count, or never did. Answered by
+    `TransactionalOffsetsEnded`."""
+
+    token: Hashable
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    commits: bool
+    coordinator_epoch: int
+    """Of the transaction's coordinator."""
+
+
 class FetchOffsets(NamedTuple):
     """Answered by `OffsetsFetched`. Refused with `KafkaError` by a consumer group:
     UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
@@ -249,6 +275,8 @@ ClassicEvent = (
     | Heartbeat
     | LeaveGroup
     | CommitOffsets
+    | CommitTransactionalOffsets
+    | EndTransactionalOffsets
     | FetchOffsets
     | DeleteOffsets
     | ListGroups
@@ -332,6 +360,12 @@ class OffsetsCommitted(NamedTuple):
     """In the order of the request."""
 
     offsets: tuple[CommittedOffset, ...]
+
+
+class TransactionalOffsetsEnded(NamedTuple):
+    """The marker stands in the log."""
+
+    producer_id: ProducerId
 
 
 class FetchedOffset(NamedTuple):
@@ -430,6 +464,7 @@ ClassicBody = (
     | HeartbeatSeen
     | Left
     | OffsetsCommitted
+    | TransactionalOffsetsEnded
     | OffsetsFetched
     | OffsetsDeleted
     | GroupsListed

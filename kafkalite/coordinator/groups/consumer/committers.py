@@ -30,6 +30,24 @@ def check_commit(group: ConsumerGroup, event: CommitOffsets) -> None:
             "OffsetCommit version 9 or above must be used by members using the consumer group"
             " protocol",
         )
+    _check_epoch(member, event)
+
+
+def check_commit_in_transaction(group: ConsumerGroup, event: CommitOffsets) -> None:
+    """`KafkaError`: UNKNOWN_MEMBER_ID; ILLEGAL_GENERATION where a commit outside a transaction is
+    told STALE_MEMBER_EPOCH. Everybody may who does not say that it is a member."""
+    tells_no_member = not event.member_id and event.instance_id is None
+    if event.generation < 0 and (not group.members or tells_no_member):
+        return
+    member = group.member(event.member_id)
+    try:
+        _check_epoch(member, event)
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION, error.message) from None
+
+
+def _check_epoch(member: Member, event: CommitOffsets) -> None:
+    epoch = event.generation
     if epoch > member.epoch:
         raise KafkaError(
             ErrorCode.STALE_MEMBER_EPOCH,

@@ -1,0 +1,72 @@
+"""Offsets that a group commits in a transaction: the transaction's coordinator is asked whether the
+group belongs to it, and then the group's coordinator.
+
+Source: Kafka's `GroupCoordinatorService.commitTransactionalOffsets`.
+"""
+
+from __future__ import annotations
+
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    CommitTransactionalOffsets,
+    OffsetToCommit,
+)
+from kafkalite.coordinator.transactions.events import Producer
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
+from kafkalite.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafkalite.server.core_driver import OnReply
+from kafkalite.server.request import RequestContext
+from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
+
+_FIRST_VERSION_WITH_ABORTABLE = 4
+_FIRST_VERSION_THAT_ADDS = 5
+
+
+def commit_in_transaction(
+    ctx: RequestContext,
+    request: TxnOffsetCommitRequest,
+    offsets: tuple[OffsetToCommit, ...],
+    on_reply: OnReply,
+) -> None:
+    """`on_reply` gets `OffsetsCommitted`, or a `KafkaError`, now or later."""
+    groups = ctx.services.groups
+    producer = Producer(ProducerId(request.producer_id), ProducerEpoch(request.producer_epoch))
+    home = TopicPartition(CONSUMER_OFFSETS, groups.partition_of(request.group_id))
+    commit = CommitOffsets(
+        None,
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+        offsets,
+    )
+    event = CommitTransactionalOffsets(None, commit, producer.id, producer.epoch)
+
+    def on_codes(codes: Codes) -> None:
+        code = codes.get(home, ErrorCode.NONE)
+        if code is ErrorCode.NOT_ENOUGH_REPLICAS:
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if code:
+            on_reply(KafkaError(code))
+        else:
+            groups.ask(request.group_id, event, on_reply)
+
+    try:
+        partition = ctx.services.replicas.find(home.topic, home.partition)
+    except KafkaError:
+        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
+        return
+    if partition.log.producers.is_in_transaction(producer.id, producer.epoch):
+        on_codes({})
+        return
+    transactions = ctx.services.transactions
+    id, client = request.transactional_id, _client(ctx.version)
+    verify(transactions, id, producer, frozenset({home}), client, on_codes)
+
+
+def _client(version: int) -> Client:
+    if version >= _FIRST_VERSION_THAT_ADDS:
+        return Client.LEAVES_ADDING
+    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD

@@ -1,0 +1,153 @@
+"""A produce with batches of a transaction: what must be asked of its coordinator before they are
+appended.
+
+Most are appended at once: the producer has an open transaction in the partition, or the coordinator
+is here and answers at once. Else the records are copied, since their buffer is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from kafkalite.coordinator.transactions.events import Producer
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
+from kafkalite.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
+from kafkalite.server.partition import Partition
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.types import ZERO_UUID, TimestampMs, TopicPartition
+
+_FIRST_VERSION_WITH_ABORTABLE = 11
+_FIRST_VERSION_THAT_ADDS = 12
+
+Append = Callable[[ProduceRequest, Codes], "ProduceResponse | Parked | None"]
+"""Appends all of the request, but to the partitions that have a code."""
+Refuse = Callable[[ProduceRequest, ErrorCode, str], ProduceResponse | None]
+"""The same code for every partition."""
+
+
+class _Batch(NamedTuple):
+    partition: Partition
+    producer: Producer
+
+
+def append_verified(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    *,
+    append: Append,
+    refuse: Refuse,
+) -> ProduceResponse | Parked | None:
+    """Ask about the partitions in which the producer has no open transaction, then append; or
+    `refuse` when the coordinator says nothing within `request.timeout.ms`."""
+    assert request.transactional_id is not None
+    batches = list(_transactional(ctx, request))
+    if len({batch.producer for batch in batches}) > 1:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    asked = frozenset(
+        TopicPartition(partition.topic, partition.index)
+        for partition, producer in batches
+        if not partition.log.producers.is_in_transaction(producer.id, producer.epoch)
+    )
+    if not asked:
+        return append(request, {})
+    arrived: list[Codes] = []
+    kept = request
+    parked: Parked | None = None
+
+    def on_codes(codes: Codes) -> None:
+        arrived.append(codes)
+        if parked is not None and not parked.done:
+            _complete(parked, partial(append, kept, codes))
+
+    producer, client = batches[0].producer, _client(ctx.version)
+    transactions = ctx.services.transactions
+    verify(transactions, request.transactional_id, producer, asked, client, on_codes)
+    if arrived:
+        return append(request, arrived[0])
+    kept = _copied(request)
+    clock = ctx.services.clock
+    deadline = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
+    late = partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, "")
+    parked = Parked(clock, deadline, late)
+    return parked
+
+
+def _complete(parked: Parked, append: Callable[[], ProduceResponse | Parked | None]) -> None:
+    """With the answer, which may itself be one to wait for."""
+    try:
+        result = append()
+    except (KafkaError, ProtocolError) as error:
+        refusal = error
+
+        def refuse() -> ProduceResponse:
+            raise refusal
+
+        parked.complete(refuse)
+    else:
+        if isinstance(result, Parked):
+            result.then(parked.complete)
+        else:
+            parked.complete(lambda: result)
+
+
+def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Batch]:
+    """Batches of transactions, of partitions that are here: the append refuses the others."""
+    replicas = ctx.services.replicas
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if not isinstance(records, memoryview) or len(records) < HEADER_SIZE:
+                continue
+            try:
+                header = read_header(records)
+                if topic.topic_id != ZERO_UUID:
+                    partition = replicas.find_by_id(topic.topic_id, data.index)
+                else:
+                    partition = replicas.find(topic.name, data.index)
+            except (KafkaError, CorruptRecordError):
+                continue
+            if header.is_transactional:
+                yield _Batch(partition, Producer(header.producer_id, header.producer_epoch))
+
+
+def _copied(request: ProduceRequest) -> ProduceRequest:
+    """The request's own records are gone when its handler has returned."""
+    return ProduceRequest(
+        transactional_id=request.transactional_id,
+        acks=request.acks,
+        timeout_ms=request.timeout_ms,
+        topic_data=[
+            TopicProduceData(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_data=[
+                    PartitionProduceData(
+                        index=data.index,
+                        records=(
+                            memoryview(bytearray(data.records))
+                            if isinstance(data.records, memoryview)
+                            else data.records
+                        ),
+                    )
+                    for data in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ],
+    )
+
+
+def _client(version: int) -> Client:
+    if version >= _FIRST_VERSION_THAT_ADDS:
+        return Client.LEAVES_ADDING
+    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD
