@@ -22,8 +22,8 @@ from kafkalite.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
+from kafkalite.server.kept_requests import with_own_records
 from kafkalite.server.purgatory import Parked
 from kafkalite.types import ZERO_UUID, TimestampMs
 
@@ -82,7 +82,7 @@ class Recompressions:
             return None
         at_ms = TimestampMs(self._clock.now_ms() + _FOREVER_MS)
         parked = Parked(self._clock, at_ms, lambda: None)
-        job = _Job(connection, _with_own_records(request), append, parked)
+        job = _Job(connection, with_own_records(request), append, parked)
         if jobs is None:
             self.connections[connection] = deque([job])
             self._tasks.create_task(self._work(connection))
@@ -148,26 +148,3 @@ def _append(job: _Job) -> None:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _with_own_records(request: ProduceRequest) -> ProduceRequest:
-    """A copy: its bytes stay, when those of the frame are gone."""
-
-    def kept(data: PartitionProduceData) -> PartitionProduceData:
-        records = data.records
-        copied = memoryview(bytearray(records)) if isinstance(records, memoryview) else records
-        return PartitionProduceData(index=data.index, records=copied)
-
-    return ProduceRequest(
-        transactional_id=request.transactional_id,
-        acks=request.acks,
-        timeout_ms=request.timeout_ms,
-        topic_data=[
-            TopicProduceData(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_data=[kept(data) for data in topic.partition_data],
-            )
-            for topic in request.topic_data
-        ],
-    )

@@ -14,12 +14,11 @@ from typing import NamedTuple
 from kafkalite.coordinator.transactions.events import Producer
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.messages.produce import (
-    PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
+from kafkalite.server.kept_requests import with_own_records
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
@@ -74,7 +73,7 @@ def append_verified(
     verify(transactions, request.transactional_id, producer, asked, client, on_codes)
     if arrived:
         return append(request, arrived[0])
-    kept = _copied(request)
+    kept = with_own_records(request)
     clock = ctx.services.clock
     deadline = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
     late = partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, "")
@@ -118,33 +117,6 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
                 continue
             if header.is_transactional:
                 yield _Batch(partition, Producer(header.producer_id, header.producer_epoch))
-
-
-def _copied(request: ProduceRequest) -> ProduceRequest:
-    """The request's own records are gone when its handler has returned."""
-    return ProduceRequest(
-        transactional_id=request.transactional_id,
-        acks=request.acks,
-        timeout_ms=request.timeout_ms,
-        topic_data=[
-            TopicProduceData(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_data=[
-                    PartitionProduceData(
-                        index=data.index,
-                        records=(
-                            memoryview(bytearray(data.records))
-                            if isinstance(data.records, memoryview)
-                            else data.records
-                        ),
-                    )
-                    for data in topic.partition_data
-                ],
-            )
-            for topic in request.topic_data
-        ],
-    )
 
 
 def _client(version: int) -> Client:
