@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -93,8 +94,12 @@ class Broker:
         pytest.fail(f"{case.name}: {client.offsets(case.name)}, {self.files(case)}")
 
     def files(self, case: Case) -> dict[str, int]:
-        """Name and size."""
-        folder = self.logs / f"{case.name}-0"
+        """Name and size. A file that is renamed while it is looked at is looked for again."""
+        while True:
+            with suppress(FileNotFoundError):
+                return self._files(self.logs / f"{case.name}-0")
+
+    def _files(self, folder: Path) -> dict[str, int]:
         names = [path.name for path in folder.iterdir()]
         active = max(name for name in names if name.endswith(".log")).removesuffix(".log")
         unsealed = {f"{active}.index", f"{active}.timeindex"}
