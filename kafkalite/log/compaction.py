@@ -55,6 +55,7 @@ class LogCleaning:
         self._log = to_clean.log
         self._start = to_clean.first_dirty_offset
         self._upper = to_clean.first_uncleanable_offset
+        self._high_watermark = to_clean.high_watermark
         self._offsets = offsets
         self._piece_bytes = max(piece_bytes, _LEAST_PIECE_BYTES)
         self._now = now
@@ -128,7 +129,7 @@ class LogCleaning:
             self._offsets,
             transactions,
             _last_records(log.producers.active()),
-            end_offset=self._upper,
+            high_watermark=self._high_watermark,
             now=self._now,
             delete_retention_ms=log.config.delete_retention_ms,
         )

@@ -73,7 +73,7 @@ class BatchFilter:
     """Decides batch after batch, in the order of the log."""
 
     __slots__ = (
-        "_end_offset",
+        "_high_watermark",
         "_horizon_ms",
         "_last_records",
         "_now",
@@ -88,15 +88,15 @@ class BatchFilter:
         transactions: CleanedTransactions,
         last_records: Mapping[ProducerId, LastRecord],
         *,
-        end_offset: Offset,
+        high_watermark: Offset,
         now: TimestampMs,
         delete_retention_ms: int,
     ) -> None:
-        """`end_offset` (exclusive): of what this round may clean."""
+        """A batch that ends at `high_watermark` keeps its header at least, as in Kafka."""
         self._offsets = offsets
         self._transactions = transactions
         self._last_records = last_records
-        self._end_offset = end_offset
+        self._high_watermark = high_watermark
         self._now = now
         self._horizon_ms = TimestampMs(min(now + delete_retention_ms, _MAX_LONG))
         self.keyless = 0
@@ -119,7 +119,7 @@ class BatchFilter:
             cleaned = self._keep(batch, is_over=is_over, needs_horizon=has_nothing_left)
             if cleaned is not None:
                 return cleaned
-        if header.next_offset == self._end_offset or self._is_last_of_producer(header):
+        if header.next_offset == self._high_watermark or self._is_last_of_producer(header):
             return _without_records(header)
         return None
 

@@ -26,6 +26,7 @@ class LogToClean(NamedTuple):
     """Below it, no two records have the same key."""
     first_uncleanable_offset: Offset
     """Exclusive; where a segment begins."""
+    high_watermark: Offset
     checkpoint_is_wrong: bool
     """It is not in the log: the log is dirty from its start on."""
     clean_bytes: int
@@ -76,6 +77,7 @@ def find_cleanable(
         log,
         first_dirty,
         first_uncleanable,
+        high_watermark,
         is_wrong,
         sum(segment.size for segment in segments if segment.base_offset < first_dirty),
         sum(

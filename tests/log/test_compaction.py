@@ -121,6 +121,34 @@ def test_append_time_counts_for_what_is_written_anew() -> None:
     assert stored_records(world.log)[0].timestamp == NOW + 77
 
 
+def test_the_batch_that_ends_at_the_high_watermark_keeps_its_header() -> None:
+    world = World(CONFIG._replace(cleanup_policy=("delete",)))
+    append(world.log, build_batch([Record(b"k", b"v")]))
+    append(world.log, build_batch([Record(None, b"v")]))
+    world.log.configure(CONFIG)
+    world.roll()
+    world.clean()
+    assert [(each.base_offset, each.records_count) for each in stored_headers(world.log)] == [
+        (0, 1),
+        (1, 0),
+    ]
+
+
+def test_what_is_left_empty_at_the_end_of_a_round_goes() -> None:
+    """Kafka's `Cleaner` looks at the high watermark there, and not at where the round ends."""
+    world = Transactional()
+    world.send(1, 0, ("a", "1"))
+    world.end(1, commit=True)
+    world.send(7, 0, ("b", "1"))
+    world.roll()
+    world.end(7, commit=False)
+    world.send(7, 1, ("c", "1"))
+    world.end(7, commit=True)
+    assert world.clean() == Offset(3)
+    headers = stored_headers(world.log)
+    assert [header.base_offset for header in headers] == [0, 1, 3, 4, 5]
+
+
 def test_headers_of_records_stay() -> None:
     world = World()
     kept = Record(b"b", b"1", (Header("h", b"x"), Header("n", None)), NOW)
