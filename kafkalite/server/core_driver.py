@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -294,3 +294,24 @@ class CoreDriver(Generic[E, R]):
     def _fire(self, key: Hashable, event: E) -> None:
         del self._timers[key]
         self.submit(event)
+
+
+def ask_each(
+    asks: Sequence[Callable[[OnReply], None]], on_replies: Callable[[list[object]], None]
+) -> None:
+    """Ask all of them; `on_replies` gets what each was answered, in their order, when the last
+    answer has come."""
+    replies: list[object] = [None] * len(asks)
+    missing = len(asks)
+    if not missing:
+        on_replies(replies)
+
+    def on_reply(at: int, reply: object) -> None:
+        nonlocal missing
+        replies[at] = reply
+        missing -= 1
+        if not missing:
+            on_replies(replies)
+
+    for at, ask in enumerate(asks):
+        ask(partial(on_reply, at))

@@ -22,7 +22,7 @@ from kafkalite.server.coordinator_driver import (
     OnSends,
     no_sends,
 )
-from kafkalite.server.core_driver import DrivenEvent, OnReply
+from kafkalite.server.core_driver import DrivenEvent, OnReply, ask_each
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.types import BrokerId
 
@@ -90,20 +90,8 @@ class LedCoordinators(Generic[E, R]):
         """Ask every coordinator here; `on_replies` gets what `ask` would give, in the order of the
         partitions."""
         drivers = [self._led[index] for index in sorted(self._led)]
-        replies: list[object] = [None] * len(drivers)
-        missing = len(drivers)
-        if not drivers:
-            on_replies(replies)
-
-        def on_reply(at: int, reply: object) -> None:
-            nonlocal missing
-            replies[at] = reply
-            missing -= 1
-            if not missing:
-                on_replies(replies)
-
-        for at, driver in enumerate(drivers):
-            driver.submit(self._with_token(event), partial(on_reply, at))
+        asks = [partial(driver.submit, self._with_token(event)) for driver in drivers]
+        ask_each(asks, on_replies)
 
     def tell(self, index: int, event: E) -> None:
         """Something that the coordinator of that partition is to know; nobody's if another broker

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import TypeVar
 
 from kafkalite.errors import ErrorCode, KafkaError
@@ -44,27 +43,6 @@ def ask_for(
     deadline = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
     parked = Parked(clock, deadline, lambda: answer(_LATE))
     return parked
-
-
-def ask_each(
-    asks: Sequence[Callable[[OnReply], None]], on_replies: Callable[[list[object]], None]
-) -> None:
-    """Ask all of them; `on_replies` gets what each was answered, in their order, when the last
-    answer has come."""
-    replies: list[object] = [None] * len(asks)
-    missing = len(asks)
-    if not missing:
-        on_replies(replies)
-
-    def on_reply(at: int, reply: object) -> None:
-        nonlocal missing
-        replies[at] = reply
-        missing -= 1
-        if not missing:
-            on_replies(replies)
-
-    for at, ask in enumerate(asks):
-        ask(partial(on_reply, at))
 
 
 def told(code: ErrorCode, version: int, first_version_with_fenced: int) -> ErrorCode:

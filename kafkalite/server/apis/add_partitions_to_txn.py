@@ -30,9 +30,10 @@ from kafkalite.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.core_driver import ask_each
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_requests import ask_each, ask_for, told
+from kafkalite.server.transaction_requests import ask_for, told
 from kafkalite.server.transaction_verification import ask_about_existing
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 

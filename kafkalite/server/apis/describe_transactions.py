@@ -20,9 +20,10 @@ from kafkalite.protocol.messages.describe_transactions import (
     TransactionState,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.core_driver import ask_each
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_requests import ask_each, ask_for
+from kafkalite.server.transaction_requests import ask_for
 
 API = Api(
     ApiKey.DESCRIBE_TRANSACTIONS,

@@ -68,11 +68,15 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     acks = request.acks
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    append_here = partial(append, ctx)
-    if _check_attributes(ctx, request):
-        append_here = partial(append_verified, ctx, append=append_here, refuse=refuse)
+    is_transactional = _check_attributes(ctx, request)
     recompressions = ctx.services.recompressions
-    if recompressions.connections or ctx.services.replicas.recompresses:
+    may_recompress = recompressions.connections or ctx.services.replicas.recompresses
+    if not (is_transactional or may_recompress):
+        return append(ctx, request)
+    append_here = partial(append, ctx)
+    if is_transactional:
+        append_here = partial(append_verified, ctx, append=append_here, refuse=refuse)
+    if may_recompress:
         parked = recompressions.park(ctx.connection, request, append_here)
         if parked is not None:
             return parked

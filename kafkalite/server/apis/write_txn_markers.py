@@ -21,11 +21,11 @@ from kafkalite.protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.core_driver import OnReply
+from kafkalite.server.core_driver import OnReply, ask_each
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_markers import Marker
-from kafkalite.server.transaction_requests import ask_each, ask_for
+from kafkalite.server.transaction_requests import ask_for
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 
 API = Api(
