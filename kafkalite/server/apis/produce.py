@@ -2,7 +2,8 @@
 
 Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not served, as in Kafka
 4.
-- 3 batches of magic 2, transactional id. 7 zstd. 8 errors of single records. 9 flexible.
+- 3 batches of magic 2, transactions (`server/transactional_produce.py`). 7 zstd.
+- 8 errors of single records. 9 flexible.
 - 10 tells the current leader when this broker is not it (KIP-951).
 - 11 knows TRANSACTION_ABORTABLE. 12 adds its partitions to the transaction itself (KIP-890).
 - 13 topics by id instead of name (KIP-516).
@@ -18,9 +19,6 @@ timeout. Here they are refused with INVALID_RECORD.
 Kafka differs: of a partition that stands twice in a request it appends the last batch alone, and
 its answer has topics that it does not know last. Here each batch is appended and answered, in the
 order of the request: a batch that goes without a word is lost.
-
-A transactional batch is appended when its partition belongs to the open transaction of its
-producer: `server/transactional_produce.py`.
 """
 
 from __future__ import annotations
@@ -77,9 +75,7 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     if is_transactional:
         append_here = partial(append_verified, ctx, append=append_here, refuse=refuse)
     if may_recompress:
-        parked = recompressions.park(ctx.connection, request, append_here)
-        if parked is not None:
-            return parked
+        return recompressions.park(ctx.connection, request, append_here) or append_here(request)
     return append_here(request)
 
 
