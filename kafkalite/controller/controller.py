@@ -27,9 +27,18 @@ from kafkalite.controller.events import (
 from kafkalite.controller.features import bootstrap
 from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
+from kafkalite.controller.replica_events import (
+    AlterPartitions,
+    AlterReassignments,
+    ElectLeaders,
+    ListReassignments,
+    ShutDownBroker,
+    UnregisterBroker,
+)
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.topics import TopicDefaults, create_topics, delete_topics
 from kafkalite.core import Outcome, Reply, SetTimer
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.types import TimestampMs
@@ -79,6 +88,15 @@ class Controller:
             case StartTerm():
                 records = bootstrap(self._state.image, self._defaults.min_in_sync_replicas)
                 timers = await_missing(self._state.image, event, now)
+            case (
+                AlterPartitions()
+                | ElectLeaders()
+                | ShutDownBroker()
+                | UnregisterBroker()
+                | AlterReassignments()
+                | ListReassignments()
+            ):
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
             case _:
                 assert_never(event)
         replies = () if event.token is None or body is None else (Reply(event.token, body),)

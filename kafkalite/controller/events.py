@@ -1,4 +1,5 @@
-"""What the controller is asked and told, and what it answers: two closed unions.
+"""What the controller is asked and told, and what it answers: two closed unions. What concerns
+replicas and leaders is in `replica_events.py`.
 
 A `token` names whoever waits for the reply; None where nobody does. Ids and seeds are drawn by
 whoever makes the event, so that the same event gives the same decision.
@@ -10,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
+from kafkalite.controller.replica_events import ReplicaBody, ReplicaEvent
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
 from kafkalite.metadata.store import BrokerRegistration
@@ -190,6 +192,7 @@ Event = (
     | RegisterBroker
     | LoseBroker
     | StartTerm
+    | ReplicaEvent
 )
 
 
@@ -289,4 +292,5 @@ Body = (
     | ProducerIdBlock
     | BrokerRegistered
     | DirectoriesKnown
+    | ReplicaBody
 )

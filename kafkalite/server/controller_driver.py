@@ -34,6 +34,21 @@ from kafkalite.controller.events import (
     TopicsCreated,
     TopicsDeleted,
 )
+from kafkalite.controller.replica_events import (
+    AlterPartitions,
+    AlterReassignments,
+    BrokerShutDown,
+    BrokerUnregistered,
+    ElectLeaders,
+    LeadersElected,
+    ListReassignments,
+    PartitionsAltered,
+    ReassignmentsAltered,
+    ReassignmentsListed,
+    ReplicaEvent,
+    ShutDownBroker,
+    UnregisterBroker,
+)
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
@@ -69,6 +84,7 @@ ControllerRequest = (
     | AllocateProducerIds
     | AssignDirectories
     | FailDirectories
+    | ReplicaEvent
 )
 """Events that brokers ask for; the others come from the store."""
 
@@ -156,6 +172,32 @@ class ControllerDriver:
         self,
         event: AssignDirectories | FailDirectories,
         on_reply: Callable[[DirectoriesKnown | KafkaError], None],
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: AlterPartitions, on_reply: Callable[[PartitionsAltered | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: ElectLeaders, on_reply: Callable[[LeadersElected | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: ShutDownBroker, on_reply: Callable[[BrokerShutDown | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: UnregisterBroker, on_reply: Callable[[BrokerUnregistered | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self,
+        event: AlterReassignments,
+        on_reply: Callable[[ReassignmentsAltered | KafkaError], None],
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: ListReassignments, on_reply: Callable[[ReassignmentsListed | KafkaError], None]
     ) -> None: ...
     def submit(
         self,

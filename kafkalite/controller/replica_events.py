@@ -1,0 +1,215 @@
+"""What the controller is asked about replicas and leaders, and what it answers: a part of the
+closed unions in `events.py`.
+
+Partitions come by topic id from brokers and by name from clients, as on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from enum import IntEnum
+from typing import NamedTuple
+
+from kafkalite.errors import ErrorCode
+from kafkalite.types import (
+    NO_BROKER_EPOCH,
+    NO_LEADER,
+    BrokerEpoch,
+    BrokerId,
+    LeaderEpoch,
+    TopicPartition,
+    Uuid,
+)
+
+
+class IsrMember(NamedTuple):
+    """A replica that is to be in sync."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """The incarnation that caught up; `NO_BROKER_EPOCH`: not told (version 2, or the leader)."""
+
+
+class ProposedIsr(NamedTuple):
+    """The in-sync replicas that the leader of one partition wants."""
+
+    topic_id: Uuid
+    partition: int
+    leader_epoch: LeaderEpoch
+    partition_epoch: int
+    """The one that the leader has seen: the proposal is refused when there is a newer one."""
+    new_isr: tuple[IsrMember, ...]
+    leader_recovery_state: int = 0
+    """1: the leader came by an unclean election and still recovers."""
+
+
+class AlterPartitions(NamedTuple):
+    """A broker proposes in-sync replicas for partitions that it leads (KIP-497). Answered by
+    `PartitionsAltered`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
+
+    token: Hashable
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    partitions: tuple[ProposedIsr, ...]
+
+
+class ElectionType(IntEnum):
+    """The protocol's numbers (KIP-460)."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+class ElectLeaders(NamedTuple):
+    """Answered by `LeadersElected`."""
+
+    token: Hashable
+    election_type: int
+    """An `ElectionType`, or a number that there is not: then INVALID_REQUEST as a whole."""
+    partitions: tuple[TopicPartition, ...] | None
+    """None: all there are; those that need no election are left out of the answer."""
+
+
+class ShutDownBroker(NamedTuple):
+    """A broker wants to stop: others are to lead what it leads, and it is to leave the in-sync
+    replicas (controlled shutdown). It may ask again while partitions remain. Answered by
+    `BrokerShutDown`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
+
+    token: Hashable
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+
+
+class UnregisterBroker(NamedTuple):
+    """An operator takes a broker out of the cluster's metadata. Answered by `BrokerUnregistered`;
+    `KafkaError(BROKER_ID_NOT_REGISTERED)` when it is not there."""
+
+    token: Hashable
+    broker_id: BrokerId
+
+
+class Reassignment(NamedTuple):
+    """Where the replicas of one partition are to be."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...] | None
+    """None: cancel what is under way."""
+
+
+class AlterReassignments(NamedTuple):
+    """Answered by `ReassignmentsAltered` (KIP-455)."""
+
+    token: Hashable
+    partitions: tuple[Reassignment, ...]
+    allow_replication_factor_change: bool = True
+    """False: refuse a target of more or fewer replicas (KIP-860)."""
+
+
+class ListReassignments(NamedTuple):
+    """Answered by `ReassignmentsListed`."""
+
+    token: Hashable
+    partitions: tuple[TopicPartition, ...] | None
+    """None: all. What does not exist is passed over."""
+
+
+class AlteredPartition(NamedTuple):
+    """What became of one proposal."""
+
+    topic_id: Uuid
+    partition: int
+    code: ErrorCode = ErrorCode.NONE
+    """With any other than NONE the rest tells nothing. NEW_LEADER_ELECTED: it was taken, and then
+    another became the leader."""
+    leader: BrokerId = NO_LEADER
+    leader_epoch: LeaderEpoch = LeaderEpoch(-1)
+    isr: tuple[BrokerId, ...] = ()
+    leader_recovery_state: int = 0
+    partition_epoch: int = -1
+
+
+class PartitionsAltered(NamedTuple):
+    """In the order of the request."""
+
+    partitions: tuple[AlteredPartition, ...]
+
+
+class PartitionElection(NamedTuple):
+    """What became of one partition that was to have a leader elected."""
+
+    topic: str
+    partition: int
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class LeadersElected(NamedTuple):
+    """In the order of the request."""
+
+    partitions: tuple[PartitionElection, ...]
+
+
+class BrokerShutDown(NamedTuple):
+    """The broker is in controlled shutdown: it is elected nowhere, and in no other in-sync replicas
+    than those of `remaining`."""
+
+    remaining: tuple[TopicPartition, ...]
+    """What it leads still, since no other replica is in sync. Empty: it may stop and nobody
+    notices."""
+
+
+class BrokerUnregistered(NamedTuple):
+    """It is not in the metadata any more."""
+
+    broker_id: BrokerId
+
+
+class PartitionReassignment(NamedTuple):
+    """What became of one partition whose replicas were to move."""
+
+    topic: str
+    partition: int
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class ReassignmentsAltered(NamedTuple):
+    """In the order of the request."""
+
+    partitions: tuple[PartitionReassignment, ...]
+
+
+class OngoingReassignment(NamedTuple):
+    """A partition whose replicas are moving."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...]
+    """All, those to come and those to go among them."""
+    adding: tuple[BrokerId, ...]
+    removing: tuple[BrokerId, ...]
+
+
+class ReassignmentsListed(NamedTuple):
+    """In the order of the request; of all, in the order of topics."""
+
+    partitions: tuple[OngoingReassignment, ...]
+
+
+ReplicaEvent = (
+    AlterPartitions
+    | ElectLeaders
+    | ShutDownBroker
+    | UnregisterBroker
+    | AlterReassignments
+    | ListReassignments
+)
+ReplicaBody = (
+    PartitionsAltered
+    | LeadersElected
+    | BrokerShutDown
+    | BrokerUnregistered
+    | ReassignmentsAltered
+    | ReassignmentsListed
+)
