@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from struct import pack, unpack_from
+from struct import pack
 
 import pytest
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.log.files import Part
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import BrokerImage, Endpoint, MetadataImage
 from kafkalite.ports.clock import RealClock
-from kafkalite.ports.network import Address, Link, Network
+from kafkalite.ports.network import Address, Network
 from kafkalite.ports.network_sockets import SocketNetwork
-from kafkalite.protocol.headers import response_frame
 from kafkalite.protocol.messages.add_raft_voter import AddRaftVoterRequest
-from kafkalite.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from kafkalite.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -28,6 +26,7 @@ from kafkalite.server.peer_connection import MAX_ASKED, SETUP_MS
 from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS, Peers, inter_broker_listener
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
+from tests.server.other_broker import Accepted, OtherBroker
 from tests.server.requests import fetch, fetched, values
 from tests.server.running import FETCH, PORT, simulated, start
 
@@ -94,81 +93,6 @@ def asking(
     made = Asking(peers)
     made.follow(image() if known is None else known)
     return made
-
-
-class Accepted:
-    """One connection at the other end: what was asked on it, and the answers by hand."""
-
-    def __init__(self) -> None:
-        self.link: Link | None = None
-        self.asked: list[tuple[int, int, int]] = []
-        """Key, version and correlation id."""
-        self.is_closed = False
-        self._space = memoryview(bytearray(1 << 16))
-        self._received = b""
-
-    def opened(self, link: Link) -> None:
-        self.link = link
-
-    def space(self) -> memoryview:
-        return self._space
-
-    def filled(self, size: int) -> None:
-        self._received += bytes(self._space[:size])
-        while len(self._received) >= 4:
-            (length,) = unpack_from(">i", self._received)
-            if len(self._received) < 4 + length:
-                break
-            self.asked.append(unpack_from(">hhi", self._received, 4))
-            self._received = self._received[4 + length :]
-
-    def drained(self) -> None: ...
-
-    def closed(self, error: OSError | None) -> None:
-        self.is_closed = True
-
-    def answer(self, response: Response) -> None:
-        """The oldest request that is not answered."""
-        _, version, correlation_id = self.asked.pop(0)
-        parts: list[Part] = [
-            bytes(part)
-            for part in response_frame(response, version, correlation_id=correlation_id)
-            if isinstance(part, (bytes, bytearray, memoryview))
-        ]
-        self.write(parts)
-
-    def write(self, parts: list[Part]) -> None:
-        assert self.link is not None
-        self.link.write(parts)
-
-
-class OtherBroker:
-    """Listens where broker 1 is said to be; answers ApiVersions by itself unless told not to."""
-
-    def __init__(self, simulation: Simulation, *, listed: dict[int, tuple[int, int]]) -> None:
-        self.simulation = simulation
-        self.connections: list[Accepted] = []
-        self.listed = listed
-        simulation.network.node("broker").listen("broker", PORT, self._accept)
-
-    def _accept(self, peer: Address) -> Accepted:
-        self.connections.append(Accepted())
-        return self.connections[-1]
-
-    async def turn(self, ms: int = 1) -> None:
-        """Let happen what can; new connections are told the versions."""
-        await self.simulation.sleep(ms)
-        for each in self.connections:
-            if each.asked and each.asked[0][0] == 18:
-                each.answer(
-                    ApiVersionsResponse(
-                        api_keys=[
-                            ApiVersion(api_key=key, min_version=least, max_version=most)
-                            for key, (least, most) in self.listed.items()
-                        ]
-                    )
-                )
-        await self.simulation.sleep(1)
 
 
 HEARTBEAT = {12: (0, 4)}
