@@ -20,6 +20,8 @@ from kafkalite.controller.events import (
     RegisterBroker,
     StartTerm,
 )
+from kafkalite.controller.partition_change import candidates_of
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -39,7 +41,7 @@ _UNFENCE = -1
 
 
 def register_broker(
-    image: MetadataImage, event: RegisterBroker
+    image: MetadataImage, event: RegisterBroker, settings: ControllerSettings
 ) -> tuple[list[Change], BrokerRegistered]:
     """Records that make the broker a member. `KafkaError`:
 
@@ -73,22 +75,23 @@ def register_broker(
         ),
     ]
     if _may_have_lost_records(known, wanted) or (known and known.log_dirs != wanted.log_dirs):
-        active = active_ids(image) | {broker.id}
-        records += after_return(image, broker.id, active, wanted.log_dirs)
+        records += after_return(image, broker, candidates_of(image), settings)
     return records, BrokerRegistered(broker.epoch)
 
 
 def _may_have_lost_records(known: BrokerImage | None, wanted: BrokerRegistration) -> bool:
     """Whether what the broker led needs a new election. Not for one that registers again while it
-    runs, nor for one that comes back from a clean stop before it was fenced."""
-    if known is None or known.fenced:
+    runs, nor for one that comes back from a clean stop before others took over from it."""
+    if known is None or not known.active:
         return True
     if known.incarnation_id == wanted.incarnation_id:
         return False
     return known.epoch != wanted.previous_broker_epoch
 
 
-def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:
+def lose_broker(
+    image: MetadataImage, event: LoseBroker, settings: ControllerSettings
+) -> list[Change]:
     """Records that fence the broker and move its partitions; none when it has registered anew
     since."""
     known = image.brokers.get(event.broker_id)
@@ -97,7 +100,8 @@ def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
-    return [*after_loss(image, known.id, active_ids(image) - {known.id}), fence]
+    others = candidates_of(image).without(known.id)
+    return [*after_loss(image, known.id, others, settings), fence]
 
 
 def await_missing(

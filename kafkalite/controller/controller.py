@@ -25,6 +25,7 @@ from kafkalite.controller.events import (
     StartTerm,
 )
 from kafkalite.controller.features import bootstrap
+from kafkalite.controller.isr_changes import alter_partitions
 from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
 from kafkalite.controller.replica_events import (
@@ -35,8 +36,9 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
-from kafkalite.controller.topics import TopicDefaults, create_topics, delete_topics
+from kafkalite.controller.topics import create_topics, delete_topics
 from kafkalite.core import Outcome, Reply, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -50,10 +52,10 @@ class Controller:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
     def __init__(
-        self, defaults: TopicDefaults | None = None, image: MetadataImage | None = None
+        self, settings: ControllerSettings | None = None, image: MetadataImage | None = None
     ) -> None:
         """`image` is what the log has made so far: an empty one when None."""
-        self._defaults = defaults or TopicDefaults()
+        self._settings = settings or ControllerSettings()
         self._state = ControllerState(image or MetadataImage())
 
     @property
@@ -68,7 +70,7 @@ class Controller:
         timers: tuple[SetTimer[Event], ...] = ()
         match event:
             case CreateTopics():
-                records, body = create_topics(self._state, event, self._defaults)
+                records, body = create_topics(self._state, event, self._settings.topics)
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
             case CreatePartitions():
@@ -80,17 +82,19 @@ class Controller:
             case AssignDirectories():
                 records, body = assign_directories(self._state.image, event)
             case FailDirectories():
-                records, body = fail_directories(self._state.image, event)
+                records, body = fail_directories(self._state.image, event, self._settings)
             case RegisterBroker():
-                records, body = register_broker(self._state.image, event)
+                records, body = register_broker(self._state.image, event, self._settings)
             case LoseBroker():
-                records = lose_broker(self._state.image, event)
+                records = lose_broker(self._state.image, event, self._settings)
             case StartTerm():
-                records = bootstrap(self._state.image, self._defaults.min_in_sync_replicas)
+                min_in_sync = self._settings.topics.min_in_sync_replicas
+                records = bootstrap(self._state.image, min_in_sync)
                 timers = await_missing(self._state.image, event, now)
+            case AlterPartitions():
+                records, body = alter_partitions(self._state.image, event, self._settings)
             case (
-                AlterPartitions()
-                | ElectLeaders()
+                ElectLeaders()
                 | ShutDownBroker()
                 | UnregisterBroker()
                 | AlterReassignments()

@@ -9,9 +9,11 @@ Source: Kafka's `ReplicationControlManager.handleAssignReplicasToDirs` and
 
 from __future__ import annotations
 
-from kafkalite.controller.brokers import active_ids, check_broker_epoch
-from kafkalite.controller.elections import broker_lost
+from kafkalite.controller.brokers import check_broker_epoch
+from kafkalite.controller.elections import after_failed_folders
 from kafkalite.controller.events import AssignDirectories, DirectoriesKnown, FailDirectories
+from kafkalite.controller.partition_change import candidates_of
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import (
@@ -47,7 +49,7 @@ def assign_directories(
 
 
 def fail_directories(
-    image: MetadataImage, event: FailDirectories
+    image: MetadataImage, event: FailDirectories, settings: ControllerSettings
 ) -> tuple[list[Change], DirectoriesKnown]:
     """Records that move what was led from there, and then the folders that the broker has left;
     none when all is known. `KafkaError(STALE_BROKER_EPOCH)` for another incarnation of it."""
@@ -57,14 +59,9 @@ def fail_directories(
     left = [directory for directory in known.log_dirs if directory not in event.failed]
     if len(left) == len(known.log_dirs):
         return [], DirectoriesKnown(0)
-    others = active_ids(image) - {id}
-    records: list[Change] = []
-    for topic in image.topics.values():
-        for index, partition in enumerate(topic.partitions):
-            if partition.directory_of(id) in event.failed:
-                change = broker_lost(topic, index, id, others)
-                if change is not None:
-                    records.append(change)
+    records: list[Change] = [
+        *after_failed_folders(image, id, event.failed, candidates_of(image), settings)
+    ]
     registration = BrokerRegistrationChangeRecord(
         broker_id=id, broker_epoch=known.epoch, log_dirs=left
     )

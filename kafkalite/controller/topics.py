@@ -11,7 +11,6 @@ words were asked of the real broker.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from kafkalite.controller.assignments import manual_partitions, placed_partitions
 from kafkalite.controller.configs import new_topic_config, topic_config_records
@@ -26,6 +25,7 @@ from kafkalite.controller.events import (
     TopicsDeleted,
     TopicToDelete,
 )
+from kafkalite.controller.settings import TopicDefaults
 from kafkalite.controller.state import ControllerState
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -40,15 +40,6 @@ from kafkalite.types import ZERO_UUID, Uuid
 
 MAX_PARTITIONS_PER_REQUEST = 10_000
 MAX_RECORDS_PER_REQUEST = 10_000
-
-
-class TopicDefaults(NamedTuple):
-    """What -1 stands for in a request, the controller's `num.partitions` and
-    `default.replication.factor`; and what a new cluster is given for all topics."""
-
-    num_partitions: int = 1
-    replication_factor: int = 1
-    min_in_sync_replicas: int = 1
 
 
 def create_topics(

@@ -17,7 +17,7 @@ from typing import Self
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.directory_set import Place
@@ -164,14 +164,7 @@ class Broker:
             on_failed=self._folder_failed,
             stop=self.fail,
         )
-        self._controller = ControllerDriver(
-            ports.clock,
-            TopicDefaults(
-                config.num_partitions,
-                config.default_replication_factor,
-                config.topic_defaults.min_insync_replicas,
-            ),
-        )
+        self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
         self._reports = DirectoryReports(
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )

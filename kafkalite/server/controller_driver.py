@@ -49,7 +49,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -119,9 +119,9 @@ class ControllerDriver:
     """One broker's part in the controller. Open the store's session with `on_store_event`, then
     `start`."""
 
-    def __init__(self, clock: Clock, defaults: TopicDefaults) -> None:
+    def __init__(self, clock: Clock, settings: ControllerSettings) -> None:
         self._clock = clock
-        self._defaults = defaults
+        self._settings = settings
         self._session: MetadataSession | None = None
         self._term: Elected | None = None
         self._driver: CoreDriver[Event, Change] | None = None
@@ -248,7 +248,7 @@ class ControllerDriver:
     def _loaded(self, term: Elected, loaded: Loaded) -> None:
         if self._term is not term or self._session is None:
             return  # The term ended while the metadata was on its way.
-        core = Controller(self._defaults, loaded.image)
+        core = Controller(self._settings, loaded.image)
         end = loaded.image.end_offset
         journal = _StoreJournal(self._session, term.epoch)
         driver = CoreDriver[Event, Change](

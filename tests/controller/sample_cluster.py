@@ -20,7 +20,7 @@ from kafkalite.controller.events import (
     TopicToDelete,
 )
 from kafkalite.controller.features import SUPPORTED
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings, TopicDefaults
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import Endpoint
 from kafkalite.metadata.store import BrokerRegistration
@@ -58,7 +58,8 @@ class Cluster:
     """Decides and applies at once, as a driver over a store that never fails."""
 
     def __init__(self, *brokers: int, defaults: TopicDefaults | None = None) -> None:
-        self.controller = Controller(defaults)
+        self.settings = ControllerSettings(topics=defaults or TopicDefaults())
+        self.controller = Controller(self.settings)
         self.records: tuple[Change, ...] = ()
         """Of the last event."""
         self.log: list[Change] = []

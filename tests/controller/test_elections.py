@@ -1,48 +1,32 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kafkalite.controller.elections import (
+    after_failed_folders,
     after_loss,
     after_return,
     broker_lost,
     broker_returned,
-    elect,
 )
-from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
+from kafkalite.controller.partition_change import Election
+from kafkalite.controller.settings import ControllerSettings
+from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
-from kafkalite.types import NO_LEADER, BrokerId, LeaderEpoch
+from kafkalite.types import BrokerEpoch, BrokerId
 from tests.controller.sample_cluster import uuid
+from tests.controller.sample_partitions import active, change, ids, partition, topic
+
+ONE = BrokerId(1)
 
 
-def ids(*numbers: int) -> tuple[BrokerId, ...]:
-    return tuple(map(BrokerId, numbers))
-
-
-def topic(replicas: tuple[int, ...], isr: tuple[int, ...], leader: int, **elr: Any) -> TopicImage:
-    # Any: fields of the partition.
-    partition = PartitionImage(
-        ids(*replicas), ids(*isr), BrokerId(leader), LeaderEpoch(0), 0, **elr
-    )
-    return TopicImage("t", uuid(1), (partition,))
-
-
-def change(**fields: Any) -> PartitionChangeRecord:
-    # Any: fields of the record.
-    return PartitionChangeRecord(partition_id=0, topic_id=uuid(1), **fields)
-
-
-def test_the_first_of_the_assignment_is_preferred() -> None:
-    partition = topic((3, 1, 2), (1, 2, 3), 1).partitions[0]
-    assert elect(partition, ids(1, 2)) == 1
-    assert elect(partition, ids(2, 3)) == 3
-    assert elect(partition, ids(4)) == NO_LEADER
+def broker(id: int, *log_dirs: int) -> BrokerImage:
+    dirs = tuple(map(uuid, log_dirs))
+    return BrokerImage(BrokerId(id), BrokerEpoch(0), uuid(9), (), {}, fenced=False, log_dirs=dirs)
 
 
 @pytest.mark.parametrize(
-    ("before", "active", "expected"),
+    ("before", "others", "expected"),
     [
         (topic((1, 2, 3), (1, 2, 3), 1), (2, 3), change(isr=[2, 3], leader=2)),
         (topic((1, 2, 3), (1, 2, 3), 1), (3,), change(isr=[2, 3], leader=3)),
@@ -55,26 +39,27 @@ def test_the_first_of_the_assignment_is_preferred() -> None:
     ],
 )
 def test_broker_1_is_lost(
-    before: TopicImage, active: tuple[int, ...], expected: PartitionChangeRecord | None
+    before: TopicImage, others: tuple[int, ...], expected: PartitionChangeRecord | None
 ) -> None:
-    assert broker_lost(before, 0, BrokerId(1), ids(*active)) == expected
+    assert broker_lost(before, 0, ONE, active(*others)) == expected
 
 
 @pytest.mark.parametrize(
-    ("before", "active", "expected"),
+    ("before", "members", "expected"),
     [
         (topic((1,), (1,), 1), (1,), change(leader=1)),
         (topic((1, 2), (1, 2), 1), (1,), change(leader=1)),
         (topic((1, 2), (1, 2), 1), (1, 2), change(leader=2, isr=[2])),
-        (topic((1, 2), (1, 2), 2), (1, 2), None),
+        (topic((1, 2), (1, 2), 2), (1, 2), change(isr=[2])),
+        (topic((1, 2), (2,), 2), (1, 2), None),
         (topic((1, 2), (1,), -1), (1, 2), change(leader=1)),
         (topic((1, 2), (2,), -1), (1,), None),
         (topic((2, 3), (2,), -1), (1,), None),
-        (topic((2, 1), (1, 2), -1), (1, 2), change(leader=2)),
+        (topic((2, 1), (1, 2), -1), (1, 2), change(leader=2, isr=[2])),
         (
             topic((1, 2), (), -1, eligible_leader_replicas=ids(1, 2), last_known_elr=ids(2)),
             (1,),
-            change(leader=1, isr=[1], eligible_leader_replicas=[2], last_known_elr=[]),
+            change(leader=1, isr=[1], eligible_leader_replicas=[], last_known_elr=[]),
         ),
         (
             topic((1, 2), (), -1, last_known_elr=ids(1)),
@@ -90,21 +75,51 @@ def test_broker_1_is_lost(
     ],
 )
 def test_broker_1_returns(
-    before: TopicImage, active: tuple[int, ...], expected: PartitionChangeRecord | None
+    before: TopicImage, members: tuple[int, ...], expected: PartitionChangeRecord | None
 ) -> None:
-    assert broker_returned(before, 0, BrokerId(1), ids(*active)) == expected
+    """A new incarnation may lack records: it has to catch up before it is in sync again."""
+    assert broker_returned(before, 0, ONE, active(*members)) == expected
+
+
+def test_where_it_is_allowed_any_replica_may_lead() -> None:
+    unclean = change(leader=2, isr=[2], leader_recovery_state=1)
+    lost = topic((1, 2), (1,), 1)
+    assert broker_lost(lost, 0, ONE, active(2), Election.UNCLEAN) == unclean
+    waiting = topic((1, 2), (2,), -1)
+    assert broker_returned(waiting, 0, ONE, active(1), Election.UNCLEAN) == change(
+        leader=1, isr=[1], leader_recovery_state=1
+    )
 
 
 def test_all_partitions_in_order() -> None:
-    one = topic((1,), (1,), 1).partitions[0]
-    other = topic((2,), (2,), 2).partitions[0]
+    one, other = partition((1,), (1,), 1), partition((2,), (2,), 2)
     topics = {
         "a": TopicImage("a", uuid(1), (one, other, one)),
         "b": TopicImage("b", uuid(2), (other, one)),
     }
     image = MetadataImage(topics=topics)
     where = [(uuid(1), 0), (uuid(1), 2), (uuid(2), 1)]
-    lost = after_loss(image, BrokerId(1), ids(2))
+    lost = after_loss(image, ONE, active(2), ControllerSettings())
     assert [(c.topic_id, c.partition_id) for c in lost] == where
-    back = after_return(image, BrokerId(1), ids(1, 2))
+    back = after_return(image, broker(1), active(2), ControllerSettings())
     assert [(c.topic_id, c.partition_id) for c in back] == where
+
+
+def test_folders_that_it_returns_without_are_lost() -> None:
+    here = partition((1, 2), (1, 2), 1, directories=(uuid(7), uuid(5)))
+    gone = partition((1, 2), (1, 2), 1, directories=(uuid(8), uuid(5)))
+    alone = partition((1,), (1,), 1, directories=(uuid(8),))
+    image = MetadataImage(topics={"t": TopicImage("t", uuid(1), (here, gone, alone))})
+    first, second, third = after_return(image, broker(1, 7), active(2), ControllerSettings())
+    assert (first.leader, first.isr) == (2, [2])
+    assert (second.leader, second.isr) == (2, [2])
+    assert (third.leader, third.isr) == (-1, None)
+
+
+def test_what_was_in_failed_folders_is_lost() -> None:
+    here = partition((1, 2), (1, 2), 1, directories=(uuid(7), uuid(5)))
+    gone = partition((1, 2), (1, 2), 1, directories=(uuid(8), uuid(5)))
+    led_elsewhere = partition((1, 2), (2,), 2, directories=(uuid(8), uuid(5)))
+    image = MetadataImage(topics={"t": TopicImage("t", uuid(1), (here, gone, led_elsewhere))})
+    (found,) = after_failed_folders(image, ONE, [uuid(8)], active(1, 2), ControllerSettings())
+    assert (found.partition_id, found.leader, found.isr) == (1, 2, [2])

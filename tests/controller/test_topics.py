@@ -12,7 +12,7 @@ from kafkalite.controller.events import (
     RefusedTopic,
     TopicToDelete,
 )
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import TopicDefaults
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.metadata_records import (
     ConfigRecord,

@@ -14,7 +14,7 @@ from kafkalite.controller.events import (
     TopicsDeleted,
     TopicToDelete,
 )
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import KafkaError
 from kafkalite.log.files import Files
 from kafkalite.metadata.changes import Change
@@ -43,7 +43,7 @@ class Other:
         self._entropy = simulation.entropy
         cluster_id = format_uuid(simulation.entropy.uuid())
         self.store = MemoryStore(cluster_id, simulation.clock)
-        self._driver = ControllerDriver(simulation.clock, TopicDefaults())
+        self._driver = ControllerDriver(simulation.clock, ControllerSettings())
         self._session = self.store.open_session(OTHER, self._driver.on_store_event)
         self._driver.start(self._session)
         self._session.register(broker_registration(OTHER, rack=rack))

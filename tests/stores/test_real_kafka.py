@@ -10,7 +10,7 @@ import pytest
 
 from kafkalite.controller.events import CreateTopics, NewTopic, TopicsCreated
 from kafkalite.controller.features import FINALIZED
-from kafkalite.controller.topics import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_os import OsFiles
 from kafkalite.metadata.image import TopicImage
@@ -49,7 +49,7 @@ def start_on(folder: Path, *names: str, incarnation: int = 0) -> dict[str, Topic
         formatted_with=LEVELS,
     )
     store = MemoryStore(CLUSTER_ID, clock, log)
-    driver = ControllerDriver(clock, TopicDefaults())
+    driver = ControllerDriver(clock, ControllerSettings())
     session = store.open_session(BrokerId(1), driver.on_store_event)
     session.register(broker_registration(1, incarnation=incarnation))
     driver.start(session)

@@ -1,0 +1,65 @@
+"""What the controller decides by: settings of the broker that it runs on.
+
+What the metadata has for a topic, for that broker or for all brokers goes before them.
+
+Source: Kafka's `ConfigurationControlManager.getTopicConfig`, `ReplicationConfigs`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.partition_change import Election
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.types import BrokerId
+
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+class TopicDefaults(NamedTuple):
+    """What -1 stands for in a request, the controller's `num.partitions` and
+    `default.replication.factor`; and what a new cluster is given for all topics."""
+
+    num_partitions: int = 1
+    replication_factor: int = 1
+    min_in_sync_replicas: int = 1
+
+
+class ControllerSettings(NamedTuple):
+    """With Kafka's defaults."""
+
+    node_id: BrokerId = BrokerId(-1)
+    """The broker that the controller runs on."""
+    topics: TopicDefaults = TopicDefaults()
+    unclean_leader_election_enable: bool = False
+    """Of topics that do not say."""
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> ControllerSettings:
+        """Those of a broker's file."""
+        topics = config.topic_defaults
+        return cls(
+            config.node_id,
+            TopicDefaults(
+                config.num_partitions,
+                config.default_replication_factor,
+                topics.min_insync_replicas,
+            ),
+            topics.unclean_leader_election_enable,
+        )
+
+    def election(self, image: MetadataImage, topic: str) -> Election:
+        """How a leader of the topic is elected when one is missing."""
+        for type, name in (
+            (ConfigResourceType.TOPIC, topic),
+            (ConfigResourceType.BROKER, str(self.node_id)),
+            (ConfigResourceType.BROKER, ""),
+        ):
+            value = image.configs.get(ConfigResource(type, name), {}).get(_UNCLEAN)
+            if value is not None:
+                is_unclean = value.lower() == "true"
+                break
+        else:
+            is_unclean = self.unclean_leader_election_enable
+        return Election.UNCLEAN if is_unclean else Election.ONLINE

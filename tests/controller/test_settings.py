@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.partition_change import Election
+from kafkalite.controller.settings import ControllerSettings, TopicDefaults
+from kafkalite.metadata.image import ConfigResource, MetadataImage
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+def test_they_come_from_the_brokers_file() -> None:
+    config = BrokerConfig.of(
+        {
+            "node.id": "3",
+            "num.partitions": "4",
+            "default.replication.factor": "2",
+            "min.insync.replicas": "2",
+            UNCLEAN: "true",
+        }
+    )
+    settings = ControllerSettings.of(config)
+    assert settings.node_id == 3
+    assert settings.topics == TopicDefaults(4, 2, 2)
+    assert settings.unclean_leader_election_enable
+
+
+def test_defaults() -> None:
+    assert ControllerSettings.of(BrokerConfig())._replace(node_id=ControllerSettings().node_id) == (
+        ControllerSettings()
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_topic", "of_broker", "of_all", "of_file", "expected"),
+    [
+        (None, None, None, False, Election.ONLINE),
+        (None, None, None, True, Election.UNCLEAN),
+        (None, None, "TRUE", False, Election.UNCLEAN),
+        (None, "false", "true", True, Election.ONLINE),
+        ("true", "false", "false", False, Election.UNCLEAN),
+    ],
+)
+def test_the_nearest_says_whether_an_unclean_leader_may_be(
+    of_topic: str | None,
+    of_broker: str | None,
+    of_all: str | None,
+    of_file: bool,
+    expected: Election,
+) -> None:
+    said = {(2, "t"): of_topic, (4, "1"): of_broker, (4, ""): of_all, (4, "2"): "true"}
+    image = MetadataImage(
+        configs={
+            ConfigResource(type, name): {UNCLEAN: value}
+            for (type, name), value in said.items()
+            if value is not None
+        }
+    )
+    settings = ControllerSettings.of(BrokerConfig())._replace(
+        unclean_leader_election_enable=of_file
+    )
+    assert settings.election(image, "t") is expected
