@@ -29,6 +29,7 @@ from kafkalite.log.folder_names import (
     parse_partition,
     set_aside_name,
 )
+from kafkalite.log.follower_log import restart_at
 from kafkalite.log.meta_properties import Meta
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.opening import open_log
@@ -265,6 +266,14 @@ class LogDirectory:
         self.logs[partition].truncate_to(offset, now)
         self.checkpoints.write_recovery_points()
         self.checkpoints.limit_cleaner_offset(partition, offset)
+
+    def restart_partition(
+        self, partition: TopicPartition, offset: Offset, now: TimestampMs
+    ) -> None:
+        """Have its log begin anew, without records, at `offset`: see `restart_at`."""
+        restart_at(self.logs[partition], offset, now)
+        self.checkpoints.write_recovery_points()
+        self.checkpoints.limit_cleaner_offset(partition, Offset(0))
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""

@@ -211,20 +211,33 @@ class PartitionLog:
             self.epochs.assign(leader_epoch, base_offset)
         active.append(records)  # The last thing that can fail: from here on it is appended.
         for header in headers:
-            end = Offset(base_offset + header.last_offset_delta)
-            size = header.batch_length + LOG_OVERHEAD
-            active.added(base_offset, end, header.max_timestamp, size)
-            if header.producer_id != NO_PRODUCER_ID:
-                if header.is_control:
-                    stored = header._replace(base_offset=base_offset)
-                    aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
-                    if aborted is not None:
-                        active.aborted.add(aborted)
-                else:
-                    self.producers.appended(header, base_offset, header.max_timestamp)
-            position += size
-            base_offset = Offset(end + 1)
+            self.added(active, records, position, header, base_offset)
+            position += header.batch_length + LOG_OVERHEAD
+            base_offset = Offset(base_offset + header.last_offset_delta + 1)
         self.end_offset = base_offset
+
+    def added(
+        self,
+        segment: Segment,
+        records: memoryview,
+        position: int,
+        header: BatchHeader,
+        base_offset: Offset,
+    ) -> None:
+        """Count in the batch at `position` of `records`, which the segment has now, with that base
+        offset."""
+        last_offset = Offset(base_offset + header.last_offset_delta)
+        size = header.batch_length + LOG_OVERHEAD
+        segment.added(base_offset, last_offset, header.max_timestamp, size)
+        if header.producer_id == NO_PRODUCER_ID:
+            return
+        if not header.is_control:
+            self.producers.appended(header, base_offset, header.max_timestamp)
+            return
+        stored = header._replace(base_offset=base_offset)
+        aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
+        if aborted is not None:
+            segment.aborted.add(aborted)
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Lead from `end_offset` on: the epoch is in the file even before its first append."""
@@ -376,6 +389,13 @@ class PartitionLog:
         self.epochs.save(sync=True)
         self.load_producers(now)
         self._files.sync_folder(folder)
+
+    def begin_at(self, offset: Offset, now: TimestampMs) -> None:
+        """It has one segment, without records, which was made to begin at `offset`."""
+        self.end_offset = self.log_start_offset = self.recovery_point = offset
+        self.flush_at = offset + self._config.flush_messages
+        self.load_producers(now)
+        self._files.sync_folder(self.folder.path)
 
     def load_producers(self, now: TimestampMs) -> None:
         """Have `producers` know what the log has of them."""

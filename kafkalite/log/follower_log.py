@@ -1,0 +1,114 @@
+"""What a follower does to its log: it appends batches as its leader has them, byte for byte, and
+begins anew where the leader's begins.
+
+Offsets and epochs stand in the batches and stay; segments roll before the same batch as the
+leader's did, so that the files of both are the same. One fetch is one write, unless a segment ends
+within it.
+
+Kafka differs: it rolls for a whole fetch at once, so that its followers' segments begin elsewhere
+than their leader's.
+
+Source: Kafka's `UnifiedLog.appendAsFollower` and `truncateFullyAndStartAt`.
+"""
+
+from __future__ import annotations
+
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid, iter_headers
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs
+
+_ZERO = Offset(0)
+
+
+class BeginsBelowError(Exception):
+    """An empty log was given a batch that begins below it: the leader's log starts amid it. The log
+    is to begin at `offset`, before the batch can be appended."""
+
+    def __init__(self, offset: Offset) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+def append_as_follower(
+    log: PartitionLog, records: memoryview, *, leader_epoch: LeaderEpoch, now: TimestampMs
+) -> int:
+    """Append the whole batches in `records`, of which the last may be cut short: how many bytes.
+
+    A batch of a later epoch than `leader_epoch` is left out, with all behind it: the leader was
+    another one when it was read. `CorruptRecordError` for a batch whose CRC is wrong or that is
+    not in order, `BeginsBelowError` as it says, `OSError` when the disk refuses: of the batches
+    before that, some may be appended.
+    """
+    run: list[BatchHeader] = []
+    start = end = 0
+    next_offset = log.end_offset
+    for position, header in iter_headers(records):
+        if header.partition_leader_epoch > leader_epoch:
+            break
+        _check(log, records, position, header, next_offset)
+        if _begins_segment(log, header, end - start, now):
+            _write(log, records[start:end], run)
+            run, start = [], position
+            log.roll(now)
+        run.append(header)
+        end = position + header.size_bytes
+        next_offset = header.next_offset
+        if not log.folder.segments.active.size:
+            # Its first batch tells when the segment ends.
+            _write(log, records[start:end], run)
+            run, start = [], end
+    _write(log, records[start:end], run)
+    return end
+
+
+def restart_at(log: PartitionLog, offset: Offset, now: TimestampMs) -> None:
+    """Drop every record, and begin anew at `offset`. Durable when it returns; the recovery point
+    has changed, which the checkpoint must tell before the next append."""
+    log.folder.make()
+    log.truncate_to(_ZERO, now)
+    segments = log.folder.segments
+    if segments.first_offset != offset:
+        segments.remove_above(Offset(-1))
+        log.folder.add_segment(offset, log.config, now)
+    log.begin_at(offset, now)
+
+
+def _check(
+    log: PartitionLog, records: memoryview, position: int, header: BatchHeader, due: Offset
+) -> None:
+    if header.base_offset < due:
+        is_empty = log.end_offset == log.log_start_offset
+        if is_empty and due == log.end_offset and header.last_offset >= due:
+            raise BeginsBelowError(header.base_offset)
+        raise CorruptRecordError(
+            f"{log.name}: the leader sent offset {header.base_offset} where {due} or more was due"
+        )
+    if header.last_offset_delta < 0 or not crc_is_valid(records, position, header):
+        raise CorruptRecordError(
+            f"{log.name}: the leader sent a damaged batch at offset {header.base_offset}"
+        )
+
+
+def _begins_segment(
+    log: PartitionLog, header: BatchHeader, pending_bytes: int, now: TimestampMs
+) -> bool:
+    return log.folder.segments.active.should_roll(
+        pending_bytes + header.size_bytes, header.last_offset, header.max_timestamp, now
+    )
+
+
+def _write(log: PartitionLog, records: memoryview, headers: list[BatchHeader]) -> None:
+    if not headers:
+        return
+    log.folder.make()
+    for header in headers:
+        if header.partition_leader_epoch != log.epochs.latest:
+            log.epochs.assign(header.partition_leader_epoch, header.base_offset)
+    segment = log.folder.segments.active
+    segment.append(records)  # The last thing that can fail.
+    position = 0
+    for header in headers:
+        log.added(segment, records, position, header, header.base_offset)
+        position += header.size_bytes
+    log.end_offset = headers[-1].next_offset
