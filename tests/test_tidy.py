@@ -203,13 +203,17 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_each_api_is_in_the_table_once_in_key_order() -> None:
+    from kafkalite.server.apis.cluster_table import CLUSTER_APIS
     from kafkalite.server.apis.table import APIS as TABLE
 
-    files = {path.stem for path in APIS.glob("*.py")} - {"__init__", "api", "table"}
-    names = [str(vars(module)["__name__"]).rpartition(".")[2] for module in TABLE]
+    others = {"__init__", "api", "table", "cluster_table"}
+    files = {path.stem for path in APIS.glob("*.py")} - others
+    names = [str(vars(each)["__name__"]).rpartition(".")[2] for each in (*TABLE, *CLUSTER_APIS)]
     assert sorted(names) == sorted(files)
-    keys = [module.API.key for module in TABLE]
-    assert keys == sorted(set(keys))
+    for table, between_brokers in ((TABLE, False), (CLUSTER_APIS, True)):
+        keys = [module.API.key for module in table]
+        assert keys == sorted(set(keys))
+        assert {module.API.between_brokers for module in table} == {between_brokers}
 
 
 def test_generated_messages_are_not_edited_by_hand() -> None:

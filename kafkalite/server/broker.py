@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import SUPPORTED
@@ -50,6 +50,9 @@ from kafkalite.server.storage import Storage
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
 from kafkalite.server.transaction_markers import MarkerWriter
 from kafkalite.types import NO_BROKER_EPOCH
+
+if TYPE_CHECKING:
+    from kafkalite.server.cluster_link import ClusterLink
 
 _log = logging.getLogger(__name__)
 
@@ -94,10 +97,12 @@ class Broker:
         self._places = (Place(location, ports.files), *more_places)
         self._store = store
         self._interceptor = interceptor
+        self._checks_views = checks_views
         self._tasks = asyncio.TaskGroup()
         self._listeners = Listeners(config, ports.network, ports.clock, checks_views=checks_views)
         self._session: MetadataSession | None = None
         self._on_failure = on_failure
+        self._is_killed = False
         self.failure: InvariantError | None = None
         """What must hold and does not. The broker answers nothing from then on, and leaves its
         folder as a crash would, so that the next start checks it."""
@@ -132,8 +137,7 @@ class Broker:
         }
         try:
             self._services = self._wire(storage)
-            dispatcher = Dispatcher(self._services, APIS, self._interceptor, fail=self.fail)
-            self._listeners.start(dispatcher.handle)
+            self._listeners.start(self._new_dispatcher().handle)
             self._session = storage.store.open_session(
                 config.node_id, self._controller.on_store_event
             )
@@ -144,6 +148,21 @@ class Broker:
             await self._abandon()
             raise
         return self
+
+    def _new_dispatcher(self) -> Dispatcher:
+        services, link = self._services, self._link
+        if link is None:
+            return Dispatcher(services, APIS, self._interceptor, fail=self.fail)
+        dispatcher = Dispatcher(
+            services,
+            (*APIS, *link.apis),
+            self._interceptor,
+            fail=self.fail,
+            inter_broker=link.listener,
+        )
+        forwarding = link.forwarding(APIS, dispatcher.handled)
+        dispatcher.forwarding = services.envelopes = forwarding
+        return dispatcher
 
     def _wire(self, storage: Storage) -> Services:
         """The parts that answer requests, of which none does anything yet."""
@@ -164,7 +183,11 @@ class Broker:
             on_failed=self._folder_failed,
             stop=self.fail,
         )
-        self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
+        self._link = self._new_link()
+        if self._link is None:
+            self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
+        else:
+            self._controller = self._link.controller
         self._reports = DirectoryReports(
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
@@ -191,7 +214,38 @@ class Broker:
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
+            peers=None if self._link is None else self._link.peers,
         )
+
+    def _new_link(self) -> ClusterLink | None:
+        """None: a cluster of its own."""
+        if self._store is None:
+            return None
+        from kafkalite.server.cluster_link import ClusterLink  # Nothing that a single one needs.
+
+        return ClusterLink(
+            self._config,
+            self._ports.network,
+            self._ports.clock,
+            lambda: self.image,
+            checks_views=self._checks_views,
+        )
+
+    async def kill(self) -> None:
+        """End as when its process dies: answer nothing more, write nothing more, leave the folder
+        for the next start to check. Leaving the broker does nothing then."""
+        self._is_killed = True
+        self._listeners.hang_up()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        self._transactions.stop()
+        self._groups.stop()
+        self._controller.stop()
+        if self._link is not None:
+            self._link.peers.stop()
+        with suppress(OSError):  # The reason why it ends says more.
+            await self._abandon()
 
     async def __aexit__(
         self,
@@ -201,12 +255,10 @@ class Broker:
     ) -> None:
         """Let answers leave, close every log, and put the clean stop on record; after a `failure`
         only let go."""
+        if self._is_killed:
+            return
         if self.failure is not None:
-            self._transactions.stop()
-            self._groups.stop()
-            self._controller.stop()
-            with suppress(OSError):  # The failure says more.
-                await self._abandon()
+            await self._let_go()
             return
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:
@@ -217,6 +269,8 @@ class Broker:
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
+            if self._link is not None:
+                end.callback(self._link.peers.stop)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
@@ -271,6 +325,8 @@ class Broker:
             if is_first:
                 self._replicas.homes.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
+            if self._link is not None:
+                self._link.peers.apply(image, delta)
             if concerns_brokers(delta):
                 self._follow_settings(image)
             try:

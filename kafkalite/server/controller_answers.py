@@ -8,11 +8,17 @@ from typing import TypeVar
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
-from kafkalite.server.request import Services
+from kafkalite.server.request import RequestContext, Services
 from kafkalite.server.turns import complete_in_turns
 from kafkalite.types import TimestampMs
 
 B = TypeVar("B")
+
+
+def refuse_elsewhere(ctx: RequestContext) -> None:
+    """What another broker asks is for the controller alone: NOT_CONTROLLER when this is not."""
+    if not ctx.services.controller.active:
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
 
 
 def parked_answer(

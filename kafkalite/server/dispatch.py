@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from struct import Struct, error
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError, ProtocolError, code_for
+from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError, ProtocolError
 from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.api_keys import ApiKey
@@ -21,6 +21,7 @@ from kafkalite.protocol.hot import read_request_header, response_frame
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.answers import made, refusal_of
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version
 from kafkalite.server.apis.fetch import release
@@ -35,6 +36,9 @@ from kafkalite.server.interceptor import (
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext, Services, Session
 from kafkalite.types import TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.server.forwarding import Forwarding
 
 _log = logging.getLogger(__name__)
 
@@ -54,12 +58,17 @@ class Dispatcher:
         interceptor: Interceptor | None = None,
         *,
         fail: Callable[[InvariantError], None],
+        inter_broker: str = "",
     ) -> None:
-        """`fail` stops the broker. Nothing is answered from then on."""
+        """`fail` stops the broker. Nothing is answered from then on. What is `between_brokers` is
+        served on the `inter_broker` listener alone."""
         self._services = services
         self._fail = fail
         self._apis = {int(api.API.key): api for api in apis}
         self._interceptor = interceptor
+        self._inter_broker = inter_broker
+        self.forwarding: Forwarding | None = None
+        """None: nobody else could be the controller."""
 
     def handle(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """The answer of one frame (without its length). `ProtocolError` closes the connection."""
@@ -68,7 +77,9 @@ class Dispatcher:
         except error:
             raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
         module = self._apis.get(key)
-        if module is None:
+        if module is None or (
+            module.API.between_brokers and connection.session.listener != self._inter_broker
+        ):
             raise ProtocolError(f"API key {key} is not served")
         api = module.API
         if not api.min_version <= version <= api.max_version:
@@ -79,6 +90,8 @@ class Dispatcher:
         request: Request
         request, _ = decode_prefix(api.request, version, frame, position)
         ctx = RequestContext(self._services, connection, version, correlation_id, header.client_id)
+        if api.by_controller and self.forwarding is not None:
+            ctx.frame = bytes(frame)
         if self._interceptor is not None:
             return self._intercepted(self._interceptor, module, ctx, request)
         return self._answer(module, ctx, request)
@@ -92,18 +105,27 @@ class Dispatcher:
     def _handle(
         self, module: ApiModule, ctx: RequestContext, request: Request
     ) -> Response | Parked | None:
+        """The answer of this broker, or of the controller."""
+        if ctx.frame is not None and self.forwarding is not None:
+            return self.forwarding.forward(ctx, module, request)
+        return self.handled(module, ctx, request)
+
+    def handled(
+        self, module: ApiModule, ctx: RequestContext, request: Request
+    ) -> Response | Parked | None:
+        """What the handler answers here, or the refusal of what it raises."""
         try:
             # An `ApiModule` is typed loosely, as each takes its own request class.
             return cast("Response | Parked | None", module.handle(ctx, request))
         except CorruptRecordError as damaged:  # Of what is stored: the frame itself is sound.
-            return _refusal(module, request, damaged)
+            return refusal_of(module, request, damaged)
         except ProtocolError:
             raise
         except InvariantError as broken:
             self._stop(broken)
             return None
         except Exception as failure:  # noqa: BLE001  # One request must not end the broker.
-            return _refusal(module, request, failure)
+            return refusal_of(module, request, failure)
 
     def _stop(self, broken: InvariantError) -> None:
         """What the broker holds cannot be trusted: no request is carried out any more."""
@@ -121,12 +143,10 @@ class Dispatcher:
 
         def due(make: MakeAnswer) -> None:
             try:
-                response = make()
+                response = made(module, request, make)
             except InvariantError as broken:
                 self._stop(broken)
                 return
-            except Exception as failure:  # noqa: BLE001  # Nor must one that was parked.
-                response = _refusal(module, request, failure)
             if self._interceptor is not None and response is not None:
                 self._interceptor.response(ctx, request, response)
             pending.complete(_encode(module, ctx, request, response))
@@ -209,17 +229,6 @@ def _let_go_of_records(request: ProduceRequest) -> None:
             data.records = None
 
 
-def _refusal(module: ApiModule, request: Request, failure: Exception) -> Response | None:
-    """The API's own way to say what `failure` means."""
-    if isinstance(failure, KafkaError):
-        code, message = failure.code, failure.message
-    else:
-        _log.error("%s failed", module.API.key.name, exc_info=failure)
-        code, message = code_for(failure), ""
-    # As in `_handle`.
-    return cast("Response | None", module.refuse(request, code, message))
-
-
 def _encode(
     module: ApiModule, ctx: RequestContext, request: Request, response: Response | None
 ) -> list[Part] | None:
@@ -233,7 +242,7 @@ def _encode(
         _drop(response)
         failure = misfit
     try:
-        refusal = _refusal(module, request, failure)
+        refusal = refusal_of(module, request, failure)
         return None if refusal is None else _frame(refusal, ctx.version, ctx.correlation_id)
     except (KafkaError, ValueError):
         _log.exception(

@@ -34,8 +34,8 @@ def blocks_of(controller: ControllerDriver, find_me: Callable[[], BrokerImage | 
             return
 
         def on_reply(reply: ProducerIdBlock | KafkaError) -> None:
-            if isinstance(reply, KafkaError):
-                on_block(reply)
+            if isinstance(reply, KafkaError):  # Clients ask again, whatever it is.
+                on_block(KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, reply.message))
             else:
                 on_block(range(reply.first, reply.first + reply.size))
 

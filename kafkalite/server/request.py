@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalite.types import BrokerId
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from kafkalite.ports.clock import Clock
     from kafkalite.ports.entropy import Entropy
     from kafkalite.protocol.messages.api_versions import ApiVersion
+    from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
     from kafkalite.replica.fetch_session import FetchSessions
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.group_coordinators import GroupCoordinators
+    from kafkalite.server.peers import Peers
     from kafkalite.server.producer_ids import ProducerIds
+    from kafkalite.server.purgatory import Parked
     from kafkalite.server.recompressions import Recompressions
     from kafkalite.server.replica_manager import ReplicaManager
     from kafkalite.server.transaction_coordinators import TransactionCoordinators
@@ -34,6 +37,14 @@ class Session:
     advertised: ListenerAddress | None
     """What its clients are told of this broker: an empty host or port 0 is the one that a client
     reached; None: they are not told of it."""
+
+
+class OpensEnvelopes(Protocol):
+    """See `Forwarding`."""
+
+    def open(self, ctx: RequestContext, sealed: EnvelopeRequest) -> EnvelopeResponse | Parked:
+        """Another broker's client asks."""
+        ...
 
 
 @dataclass(slots=True)
@@ -55,6 +66,10 @@ class Services:
     recompressions: Recompressions
     api_versions: list[ApiVersion]
     """What ApiVersions lists, by key."""
+    peers: Peers | None = None
+    """None: this broker is a cluster of its own."""
+    envelopes: OpensEnvelopes | None = None
+    """None: as `peers`."""
 
     @property
     def image(self) -> MetadataImage:
@@ -65,7 +80,9 @@ class Services:
 class RequestContext:
     """A request's header and where it came from. Slotted by hand: one is made for every request."""
 
-    __slots__ = ("client_id", "connection", "correlation_id", "services", "version")
+    __slots__ = (
+        "client_id", "connection", "correlation_id", "frame", "is_forwarded", "services", "version",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -80,3 +97,7 @@ class RequestContext:
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.frame: bytes | None = None
+        """The whole request, without its length, where it may have to be handed on."""
+        self.is_forwarded = False
+        """Whether another broker took it, and has handed it on."""

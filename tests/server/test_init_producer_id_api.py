@@ -102,10 +102,12 @@ async def test_transactional_ids_that_are_none_are_refused(
 
 
 @simulated
-async def test_a_broker_that_is_not_the_controller_gives_none_yet(simulation: Simulation) -> None:
+async def test_a_broker_that_does_not_reach_the_controller_gives_none_yet(
+    simulation: Simulation,
+) -> None:
     async with two_brokers(simulation) as (running, _):
         response = await ask(running)
-        assert response.error_code == ErrorCode.NOT_CONTROLLER
+        assert response.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         assert response.producer_id == -1
 
 

@@ -92,10 +92,10 @@ async def test_what_takes_too_long_has_timed_out(
 
 
 @simulated
-async def test_only_the_controller_makes_partitions(simulation: Simulation) -> None:
+async def test_without_the_controller_there_are_no_more_partitions(simulation: Simulation) -> None:
     async with two_brokers(simulation) as (running, other):
         other.create("t", [1])
-        assert await grown(running, "t", 2) == ErrorCode.NOT_CONTROLLER
+        assert await grown(running, "t", 2) == ErrorCode.REQUEST_TIMED_OUT
 
 
 # DescribeTopicPartitions.

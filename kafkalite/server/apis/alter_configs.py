@@ -40,6 +40,7 @@ API = Api(
     min_version=0,
     max_version=2,
     missing="settings of brokers about listeners",
+    by_controller=True,
 )
 
 

@@ -22,6 +22,10 @@ class Api:
     max_version: int
     advertised_min_version: int | None = None
     """Where Kafka advertises versions that it does not serve (Produce); else None."""
+    by_controller: bool = False
+    """Whether the controller decides: another broker hands the request on to it."""
+    between_brokers: bool = False
+    """Whether it is served on the listener that brokers talk on alone, and not told to clients."""
     missing: str = ""
     """What a client of Kafka would miss, for the coverage page; empty when nothing."""
 

@@ -32,6 +32,7 @@ API = Api(
     CreatePartitionsResponse,
     min_version=0,
     max_version=3,
+    by_controller=True,
 )
 
 

@@ -42,7 +42,12 @@ from kafkalite.server.topic_creation import create_topics
 from kafkalite.types import BrokerId
 
 API = Api(
-    ApiKey.CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse, min_version=2, max_version=7
+    ApiKey.CREATE_TOPICS,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    min_version=2,
+    max_version=7,
+    by_controller=True,
 )
 
 _ALL_BROKERS = ConfigResource(ConfigResourceType.BROKER, "")

@@ -25,7 +25,12 @@ from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
 API = Api(
-    ApiKey.DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse, min_version=1, max_version=6
+    ApiKey.DELETE_TOPICS,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    min_version=1,
+    max_version=6,
+    by_controller=True,
 )
 
 _FIRST_VERSION_WITH_DISABLED = 3

@@ -37,6 +37,7 @@ API = Api(
     min_version=0,
     max_version=1,
     missing="settings of brokers about listeners",
+    by_controller=True,
 )
 
 

@@ -2,16 +2,19 @@
 
 Versions: 0.
 
-There are none: AlterPartitionReassignments is not served yet. A topic or partition that does not
-exist is passed over, as in Kafka.
+A topic or partition that does not exist is passed over, as in Kafka.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import partial
 
+from kafkalite.controller.replica_events import (
+    ListReassignments,
+    PartitionsOf,
+    ReassignmentsListed,
+)
 from kafkalite.errors import ErrorCode
-from kafkalite.metadata.image import TopicImage
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -20,6 +23,8 @@ from kafkalite.protocol.messages.list_partition_reassignments import (
     OngoingTopicReassignment,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.controller_answers import parked_answer
+from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
 API = Api(
@@ -28,25 +33,30 @@ API = Api(
     ListPartitionReassignmentsResponse,
     min_version=0,
     max_version=0,
+    by_controller=True,
 )
 
 
 def handle(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
-) -> ListPartitionReassignmentsResponse:
-    """Look them up in the metadata: a folder that a Kafka left may have some."""
-    topics = ctx.services.image.topics
-    if request.topics is None:
-        moving = [_moving(topic, range(len(topic.partitions))) for topic in topics.values()]
-    else:
-        moving = [
-            _moving(topics[asked.name], asked.partition_indexes)
-            for asked in request.topics
-            if asked.name in topics
-        ]
-    return ListPartitionReassignmentsResponse(
-        error_message=None, topics=[topic for topic in moving if topic.partitions]
+) -> ListPartitionReassignmentsResponse | Parked:
+    """Ask the controller, and wait for it."""
+    asked = request.topics
+    if asked is not None and not asked:
+        return ListPartitionReassignmentsResponse(error_message="")  # Not null, as Kafka has it.
+    parked, on_reply = parked_answer(
+        ctx.services, answer=_response, refuse=partial(refuse, request)
     )
+    ctx.services.controller.submit(
+        ListReassignments(
+            token=None,
+            topics=None
+            if asked is None
+            else tuple(PartitionsOf(each.name, tuple(each.partition_indexes)) for each in asked),
+        ),
+        on_reply,
+    )
+    return parked
 
 
 def refuse(
@@ -56,23 +66,22 @@ def refuse(
     return ListPartitionReassignmentsResponse(error_code=code, error_message=message or None)
 
 
-def _moving(topic: TopicImage, indexes: Iterable[int]) -> OngoingTopicReassignment:
-    partitions = topic.partitions
-    found = [
-        (index, partitions[index])
-        for index in indexes
-        if 0 <= index < len(partitions)
-        and (partitions[index].adding_replicas or partitions[index].removing_replicas)
-    ]
-    return OngoingTopicReassignment(
-        name=topic.name,
-        partitions=[
-            OngoingPartitionReassignment(
-                partition_index=index,
-                replicas=list(partition.replicas),
-                adding_replicas=list(partition.adding_replicas),
-                removing_replicas=list(partition.removing_replicas),
+def _response(listed: ReassignmentsListed) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(
+        error_message=None,
+        topics=[
+            OngoingTopicReassignment(
+                name=topic.topic,
+                partitions=[
+                    OngoingPartitionReassignment(
+                        partition_index=each.partition,
+                        replicas=list(each.replicas),
+                        adding_replicas=list(each.adding),
+                        removing_replicas=list(each.removing),
+                    )
+                    for each in topic.partitions
+                ],
             )
-            for index, partition in found
+            for topic in listed.topics
         ],
     )

@@ -1,0 +1,23 @@
+"""The APIs that brokers serve each other, and no client is told of, in key order. A broker that is
+a cluster of its own has none of them."""
+
+from __future__ import annotations
+
+from kafkalite.server.apis import (
+    allocate_producer_ids,
+    alter_partition,
+    assign_replicas_to_dirs,
+    broker_heartbeat,
+    controlled_shutdown,
+    envelope,
+)
+from kafkalite.server.apis.api import ApiModule
+
+CLUSTER_APIS: tuple[ApiModule, ...] = (
+    controlled_shutdown,  # 7
+    alter_partition,  # 56
+    envelope,  # 58
+    broker_heartbeat,  # 63
+    allocate_producer_ids,  # 67
+    assign_replicas_to_dirs,  # 73
+)

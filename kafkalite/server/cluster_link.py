@@ -1,0 +1,58 @@
+"""What a broker has besides when it is one of several: the others, the controller wherever it is,
+and what of its clients' requests goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.settings import ControllerSettings
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.network import Network
+from kafkalite.server.apis.api import ApiModule
+from kafkalite.server.apis.cluster_table import CLUSTER_APIS
+from kafkalite.server.controller_channel import ControllerChannel
+from kafkalite.server.forwarding import Forwarding, Handled
+from kafkalite.server.peers import Peers, inter_broker_listener
+
+
+class ClusterLink:
+    """Of one broker."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        network: Network,
+        clock: Clock,
+        image: Callable[[], MetadataImage],
+        *,
+        checks_views: bool,
+    ) -> None:
+        """`image`: the newest that the broker has folded; `checks_views`: see `Peers`."""
+        self._clock = clock
+        self._timeout_ms = config.request_timeout_ms
+        self.listener = inter_broker_listener(config)
+        """Where the others come in."""
+        self.peers = Peers(config.node_id, network, clock, config, checks_views=checks_views)
+        self.controller = ControllerChannel(
+            clock,
+            ControllerSettings.of(config),
+            broker_id=config.node_id,
+            peers=self.peers,
+            image=image,
+            timeout_ms=self._timeout_ms,
+        )
+        self.apis = CLUSTER_APIS
+        """What brokers serve each other besides."""
+
+    def forwarding(self, apis: tuple[ApiModule, ...], handled: Handled) -> Forwarding:
+        """For requests of those APIs that the controller decides."""
+        return Forwarding(
+            self.controller,
+            self.peers,
+            self._clock,
+            apis,
+            handled=handled,
+            timeout_ms=self._timeout_ms,
+        )

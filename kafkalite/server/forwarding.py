@@ -1,0 +1,228 @@
+"""Clients' requests that the controller decides, from whatever broker they came to (KIP-590).
+
+The broker that took one hands it, in an Envelope, to the controller, which handles it as if it had
+come there, and the answer goes back as it is. Where the controller has changed meanwhile it is
+handed to the next, within `request.timeout.ms`: no client hears NOT_CONTROLLER.
+
+Source: Kafka's `ForwardingManagerImpl`, `EnvelopeUtils` and `RequestChannel.buildResponse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from struct import Struct, error
+from typing import Final
+
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
+from kafkalite.ports.clock import Clock
+from kafkalite.protocol.codec import decode, decode_prefix, encode
+from kafkalite.protocol.headers import (
+    read_request_header,
+    read_response_header,
+    response_header,
+)
+from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.answers import made
+from kafkalite.server.apis.api import ApiModule
+from kafkalite.server.controller_channel import (
+    PURPOSE,
+    RETRY_MS,
+    ControllerChannel,
+    is_worth_another_try,
+)
+from kafkalite.server.envelopes import envelope, is_from_a_former_controller
+from kafkalite.server.peers import Peers
+from kafkalite.server.purgatory import MakeAnswer, Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.types import TimestampMs
+
+_PREFIX: Final = Struct(">hh")
+_FOREVER_MS: Final = 1 << 50
+"""The deadline of a wait that has its own inside."""
+
+Handled = Callable[[ApiModule, RequestContext, Request], Response | Parked | None]
+"""Has a handler answer a request: `Dispatcher.handled`."""
+
+
+class Forwarding:
+    """Of one broker, both ends."""
+
+    def __init__(
+        self,
+        controller: ControllerChannel,
+        peers: Peers,
+        clock: Clock,
+        apis: Iterable[ApiModule],
+        *,
+        handled: Handled,
+        timeout_ms: int,
+    ) -> None:
+        self._controller = controller
+        self._peers = peers
+        self._clock = clock
+        self._apis = {int(each.API.key): each for each in apis if each.API.by_controller}
+        self._handled = handled
+        self._timeout_ms = timeout_ms
+
+    def forward(self, ctx: RequestContext, module: ApiModule, request: Request) -> Parked:
+        """The answer of the controller, here or elsewhere. `ctx` has the frame."""
+        forwarded = _Forwarded(self, ctx, module, request)
+        forwarded.hand_over()
+        return forwarded.parked
+
+    def open(self, ctx: RequestContext, sealed: EnvelopeRequest) -> EnvelopeResponse | Parked:
+        """Another broker's client asks: answer as the controller. NOT_CONTROLLER when this broker
+        is not, INVALID_REQUEST and UNSUPPORTED_VERSION for what is not to be forwarded."""
+        if not self._controller.active:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER)
+        module, inner, request = self._unwrap(ctx, sealed.request_data)
+        answer = self._handled(module, inner, request)
+        if not isinstance(answer, Parked):
+            return _seal(inner, module, answer)
+        late = Parked(
+            self._clock,
+            TimestampMs(self._clock.now_ms() + _FOREVER_MS),
+            lambda: None,
+            answer.abandon,
+        )
+        answer.then(
+            lambda make: late.complete(lambda: _seal(inner, module, made(module, request, make)))
+        )
+        return late
+
+    def _unwrap(
+        self, ctx: RequestContext, data: bytes
+    ) -> tuple[ApiModule, RequestContext, Request]:
+        try:
+            key, version = _PREFIX.unpack_from(data)
+        except error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "an envelope around nothing") from None
+        module = self._apis.get(key)
+        if module is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"API {key} is not to be forwarded")
+        api = module.API
+        if not api.min_version <= version <= api.max_version:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        try:
+            header, position = read_request_header(data)
+            request, _ = decode_prefix(api.request, version, data, position)
+        except ProtocolError as malformed:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(malformed)) from malformed
+        inner = RequestContext(
+            ctx.services, ctx.connection, version, header.correlation_id, header.client_id
+        )
+        inner.is_forwarded = True
+        return module, inner, request
+
+
+class _Forwarded:
+    """One client's request, through all tries to have the controller answer it."""
+
+    def __init__(
+        self,
+        forwarding: Forwarding,
+        ctx: RequestContext,
+        module: ApiModule,
+        request: Request,
+    ) -> None:
+        self._forwarding = forwarding
+        self._ctx = ctx
+        self._module = module
+        self._request = request
+        clock = forwarding._clock
+        self._until_ms = TimestampMs(clock.now_ms() + forwarding._timeout_ms)
+        self._here: Parked | None = None
+        """The answer that this broker makes as the controller."""
+        self.parked = Parked(
+            clock, self._until_ms, partial(self._refusal, ErrorCode.REQUEST_TIMED_OUT), self._forget
+        )
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Try once, and again when that comes to nothing."""
+        if self.parked.done:
+            return
+        forwarding = self._forwarding
+        controller = forwarding._controller.elsewhere
+        if forwarding._controller.active:
+            self._answer_here()
+        elif controller is None:
+            self._try_later()
+        else:
+            assert self._ctx.frame is not None, "a request without its frame"
+            host = self._ctx.connection.peer.host
+            left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
+            forwarding._peers.ask(
+                controller,
+                envelope(self._ctx.frame, host=host),
+                self._told,
+                timeout_ms=left_ms,
+                purpose=PURPOSE,
+            )
+
+    def _try_later(self) -> None:
+        clock = self._forwarding._clock
+        if not self.parked.done:
+            clock.call_at(clock.now_ms() + RETRY_MS, self.hand_over)
+
+    def _answer_here(self) -> None:
+        answer = self._forwarding._handled(self._module, self._ctx, self._request)
+        if isinstance(answer, Parked):
+            self._here = answer
+            answer.then(self._made_here)
+        else:
+            self._made_here(lambda: answer)
+
+    def _made_here(self, make: MakeAnswer) -> None:
+        self._here = None
+        try:
+            response = made(self._module, self._request, make)
+        except InvariantError:
+            self.parked.complete(make)  # It raises again, where the broker is stopped for it.
+            return
+        if response is not None and is_from_a_former_controller(response):
+            self._try_later()
+        else:
+            self.parked.complete(lambda: response)
+
+    def _told(self, reply: Response | KafkaError) -> None:
+        if isinstance(reply, KafkaError):
+            self._refused(reply)
+            return
+        assert isinstance(reply, EnvelopeResponse), reply
+        if reply.error_code:
+            self._refused(KafkaError(ErrorCode(reply.error_code)))
+            return
+        api, version = self._module.API, self._ctx.version
+        data = reply.response_data or b""
+        try:
+            _, position = read_response_header(api.key, version, data)
+            response: Response = decode(api.response, version, data, position)
+        except ProtocolError:
+            self._refused(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
+            self.parked.complete(lambda: response)
+
+    def _refused(self, refusal: KafkaError) -> None:
+        if is_worth_another_try(refusal):
+            self._try_later()
+        else:
+            self.parked.complete(partial(self._refusal, refusal.code))
+
+    def _refusal(self, code: ErrorCode) -> Response | None:
+        refusal = self._module.refuse(self._request, code, "")
+        assert refusal is None or isinstance(refusal, Response), refusal
+        return refusal
+
+    def _forget(self) -> None:
+        if self._here is not None:
+            self._here.abandon()
+
+
+def _seal(inner: RequestContext, module: ApiModule, response: Response | None) -> EnvelopeResponse:
+    if response is None or is_from_a_former_controller(response):
+        return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    header = response_header(module.API.key, inner.version, inner.correlation_id)
+    return EnvelopeResponse(response_data=header + encode(response, inner.version))

@@ -1,0 +1,200 @@
+"""Requests that the controller decides, asked of any broker of a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from kafkalite.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from kafkalite.server.controller_channel import RETRY_MS
+from kafkalite.testing.simulation import Simulation
+from tests.server.running import creatable, simulated
+from tests.server.running_cluster import RunningCluster, cluster_of
+
+
+async def create(cluster: RunningCluster, id: int, name: str, timeout_ms: int = 5_000) -> int:
+    """The code of a topic that broker `id` is asked to create."""
+    request = CreateTopicsRequest(topics=[creatable(name)], timeout_ms=timeout_ms)
+    response = await cluster.ask(id, request, 7, CreateTopicsResponse)
+    return response.topics[0].error_code
+
+
+@pytest.mark.parametrize("id", [1, 2, 3])
+@simulated
+async def test_any_broker_takes_what_the_controller_decides(
+    simulation: Simulation, id: int
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        assert cluster.controller == 1
+        request = CreateTopicsRequest(topics=[creatable("t", 3)], timeout_ms=5_000)
+        response = await cluster.ask(id, request, 7, CreateTopicsResponse)
+        (topic,) = response.topics
+        assert (topic.name, topic.error_code, topic.num_partitions) == ("t", 0, 3)
+        assert topic.topic_id == cluster.store.image.topics["t"].id
+        refused = await cluster.ask(id, request, 5, CreateTopicsResponse)
+        assert refused.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        deleted = await cluster.ask(
+            id, DeleteTopicsRequest(topic_names=["t"], timeout_ms=1_000), 5, DeleteTopicsResponse
+        )
+        assert deleted.responses[0].error_code == 0
+        assert not cluster.store.image.topics
+
+
+@simulated
+async def test_what_is_refused_before_its_handler_is_refused_as_anywhere(
+    simulation: Simulation,
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        assert [await create(cluster, id, "t", timeout_ms=0) for id in (1, 2)] == [
+            ErrorCode.REQUEST_TIMED_OUT
+        ] * 2
+
+
+@simulated
+async def test_answers_come_in_the_order_of_the_requests(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        client = await cluster.client(2)
+        first = client.send(
+            CreateTopicsRequest(topics=[creatable("t")], timeout_ms=5_000), 7, CreateTopicsResponse
+        )
+        second = client.send(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        assert (await first).topics[0].error_code == 0
+        assert (await second).error_code == 0
+
+
+@simulated
+async def test_nobody_hears_that_the_controller_has_moved(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        assert await create(cluster, 3, "a") == 0
+        cluster.store.depose()
+        assert cluster.controller == 2
+        for id, name in ((1, "b"), (2, "c"), (3, "d")):
+            assert await create(cluster, id, name) == 0
+        await cluster.kill(2)
+        assert cluster.controller == 3
+        assert await create(cluster, 1, "e") == 0
+
+
+@simulated
+async def test_while_there_is_no_controller_it_waits(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        await create(cluster, 2, "a")
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        request = CreateTopicsRequest(topics=[creatable("b")], timeout_ms=60_000)
+        answer = (await cluster.client(2)).send(request, 7, CreateTopicsResponse)
+        await cluster.wait_ms(10_000)
+        assert not answer.done()
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+        await cluster.wait_ms(RETRY_MS)
+        assert (await answer).topics[0].error_code == 0
+
+
+@simulated
+async def test_what_nobody_decides_in_time_is_refused(simulation: Simulation) -> None:
+    async with cluster_of(simulation, request_timeout_ms="2000") as cluster:
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        before_ms = simulation.clock.now_ms()
+        assert await create(cluster, 2, "b") == ErrorCode.REQUEST_TIMED_OUT
+        assert simulation.clock.now_ms() - before_ms == 2_000
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+
+
+@simulated
+async def test_a_client_that_has_gone_is_forgotten(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        client = await cluster.client(2, "gone")
+        answer = client.send(
+            CreateTopicsRequest(topics=[creatable("t")], timeout_ms=5_000), 7, CreateTopicsResponse
+        )
+        await cluster.wait_ms()
+        client.close()
+        await cluster.wait_ms()
+        with pytest.raises(ConnectionError):
+            await answer
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+        assert await create(cluster, 2, "u") == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", ErrorCode.INVALID_REQUEST),
+        (bytes((0, 3, 0, 12)), ErrorCode.INVALID_REQUEST),
+        (bytes((0, 19, 0, 99)), ErrorCode.UNSUPPORTED_VERSION),
+        (bytes((0, 19, 0, 7, 0)), ErrorCode.INVALID_REQUEST),
+    ],
+    ids=["nothing", "not to be forwarded", "no such version", "cut off"],
+)
+@simulated
+async def test_envelopes_around_something_else_are_refused(
+    simulation: Simulation, data: bytes, code: ErrorCode
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        request = EnvelopeRequest(request_data=data, client_host_address=bytes(4))
+        answer = await cluster.ask(1, request, 0, EnvelopeResponse)
+        assert (answer.error_code, answer.response_data) == (code, None)
+        elsewhere = await cluster.ask(2, request, 0, EnvelopeResponse)
+        assert elsewhere.error_code == ErrorCode.NOT_CONTROLLER
+
+
+@simulated
+async def test_topics_that_a_request_needs_are_made_through_any_broker(
+    simulation: Simulation,
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name="t")], allow_auto_topic_creation=True
+        )
+        answer = await cluster.ask(2, request, 9, MetadataResponse)
+        assert [(each.name, each.error_code) for each in answer.topics] == [("t", 0)]
+        assert {each.node_id for each in answer.brokers} == {1, 2, 3}
+        assert answer.controller_id == 1
+
+
+@simulated
+async def test_producer_ids_of_two_brokers_are_never_the_same(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
+        ids = [
+            (await cluster.ask(id, request, 4, InitProducerIdResponse)).producer_id
+            for id in (1, 2, 3, 1, 2, 3)
+        ]
+        assert len(set(ids)) == 6
+        assert min(ids) >= 0
+
+
+@simulated
+async def test_what_brokers_ask_each_other_is_not_told_to_clients(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        answer = await cluster.ask(1, ApiVersionsRequest(), 0, ApiVersionsResponse)
+        keys = {each.api_key for each in answer.api_keys}
+        assert not keys & {7, 56, 58, 63, 67, 73}
+
+
+@simulated
+async def test_it_is_served_on_the_brokers_own_listener_alone(simulation: Simulation) -> None:
+    async with cluster_of(
+        simulation,
+        (1,),
+        listeners="OWN://localhost:7000,PLAINTEXT://localhost:9092",
+        listener_security_protocol_map="OWN:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        inter_broker_listener_name="OWN",
+    ) as cluster:
+        with pytest.raises(ConnectionError):
+            await cluster.ask(1, EnvelopeRequest(), 0, EnvelopeResponse)
