@@ -197,7 +197,11 @@ class Broker:
             blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
         )
         self._transactions = TransactionCoordinators(
-            config, self._replicas, ports.clock, markers=markers, producer_ids=producer_ids
+            config,
+            self._replicas,
+            ports.clock,
+            markers=markers if self._link is None else self._link.marker_routes(markers),
+            producer_ids=producer_ids,
         )
         return Services(
             broker_id=config.node_id,

@@ -14,7 +14,9 @@ from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.cluster_table import CLUSTER_APIS
 from kafkalite.server.controller_channel import ControllerChannel
 from kafkalite.server.forwarding import Forwarding, Handled
+from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
+from kafkalite.server.transaction_markers import Markers
 
 
 class ClusterLink:
@@ -31,6 +33,8 @@ class ClusterLink:
     ) -> None:
         """`image`: the newest that the broker has folded; `checks_views`: see `Peers`."""
         self._clock = clock
+        self._broker_id = config.node_id
+        self._image = image
         self._timeout_ms = config.request_timeout_ms
         self.listener = inter_broker_listener(config)
         """Where the others come in."""
@@ -45,6 +49,10 @@ class ClusterLink:
         )
         self.apis = CLUSTER_APIS
         """What brokers serve each other besides."""
+
+    def marker_routes(self, here: Markers) -> MarkerRoutes:
+        """To partitions that any broker leads; `here` is for those that this one leads."""
+        return MarkerRoutes(self._broker_id, here, self.peers, self._image)
 
     def forwarding(self, apis: tuple[ApiModule, ...], handled: Handled) -> Forwarding:
         """For requests of those APIs that the controller decides."""

@@ -55,7 +55,7 @@ from kafkalite.server.led_coordinators import LedCoordinators
 from kafkalite.server.partition import Partition
 from kafkalite.server.producer_ids import ProducerIds
 from kafkalite.server.replica_manager import ReplicaManager
-from kafkalite.server.transaction_markers import Marker, MarkerWriter
+from kafkalite.server.transaction_markers import Marker, Markers
 from kafkalite.types import ProducerId, TimestampMs, TopicPartition
 
 TransactionRequest = (
@@ -107,7 +107,7 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
         replicas: ReplicaManager,
         clock: Clock,
         *,
-        markers: MarkerWriter,
+        markers: Markers,
         producer_ids: ProducerIds,
     ) -> None:
         settings = self._core_settings = TransactionSettings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from kafkalite.coordinator.groups.classic.events import EndTransactionalOffsets
 from kafkalite.errors import ErrorCode, KafkaError, code_for
@@ -26,6 +26,7 @@ BUMPS_EPOCHS: Final = 2
 """The version of the transaction protocol whose markers have an epoch above their transaction's."""
 
 OnCode = Callable[[ErrorCode], None]
+OnCodes = Callable[[dict[TopicPartition, ErrorCode]], None]
 
 
 class Marker(NamedTuple):
@@ -36,6 +37,20 @@ class Marker(NamedTuple):
     commits: bool
     coordinator_epoch: int
     protocol_version: int
+
+
+class Markers(Protocol):
+    """Has markers written."""
+
+    def write(
+        self,
+        marker: Marker,
+        partitions: Iterable[TopicPartition],
+        timeout_ms: int,
+        on_codes: OnCodes,
+    ) -> None:
+        """Append the marker to each; call `on_codes` when all are committed, or were refused."""
+        ...
 
 
 class MarkerWriter:
@@ -51,9 +66,9 @@ class MarkerWriter:
         marker: Marker,
         partitions: Iterable[TopicPartition],
         timeout_ms: int,
-        on_codes: Callable[[dict[TopicPartition, ErrorCode]], None],
+        on_codes: OnCodes,
     ) -> None:
-        """Append the marker to each; call `on_codes` when all are committed, or were refused."""
+        """See `Markers`."""
         codes: dict[TopicPartition, ErrorCode] = dict.fromkeys(
             sorted(partitions), ErrorCode.REQUEST_TIMED_OUT
         )

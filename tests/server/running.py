@@ -58,6 +58,7 @@ class Running:
     broker: Broker
     files: Files
     clients: dict[str, Client] = field(default_factory=dict)
+    host: str = "broker"
 
     async def client(self, name: str = "client") -> Client:
         """The client of that name, connected when it is first asked for."""
@@ -68,7 +69,7 @@ class Running:
     async def connect(self, name: str) -> Client:
         """A connection of its own."""
         network: Network = self.simulation.network.node(name)
-        return await Client.connect(network, Address("broker", PORT), name)
+        return await Client.connect(network, Address(self.host, PORT), name)
 
     async def wait_ms(self, ms: int = 1) -> None:
         """Let all that can happen happen, and then the time pass."""

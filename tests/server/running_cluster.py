@@ -92,7 +92,8 @@ class RunningCluster:
 
     def running(self, id: int) -> Running:
         """Short ways to ask that broker."""
-        return Running(self.simulation, self.brokers[id], self.files[id])
+        broker, files = self.brokers[id], self.files[id]
+        return Running(self.simulation, broker, files, host=f"broker-{id}")
 
 
 @asynccontextmanager
