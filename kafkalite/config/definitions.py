@@ -407,6 +407,28 @@ _BROKER_KEYS = (
     ConfigKey("num.partitions", INT, "1", "Partitions of a topic that names no count.", minimum=1),
     ConfigKey("default.replication.factor", INT, "1", "Replicas of a topic that names no count."),
     ConfigKey(
+        "auto.leader.rebalance.enable",
+        BOOLEAN,
+        "true",
+        "Whether leadership goes back to preferred replicas by itself.",
+    ),
+    ConfigKey(
+        "leader.imbalance.check.interval.seconds",
+        LONG,
+        "300",
+        "How often the controller looks for partitions not led by their preferred replica.",
+        minimum=1,
+    ),
+    ConfigKey(
+        "unclean.leader.election.interval.ms",
+        LONG,
+        "300000",
+        "How often the controller looks for partitions without a leader that may get an unclean"
+        " one.",
+        minimum=1,
+        is_internal=True,
+    ),
+    ConfigKey(
         "socket.request.max.bytes",
         INT,
         "104857600",

@@ -126,8 +126,6 @@ alter.log.dirs.replication.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 authorizer.class.name STRING =
     The Java class that decides who may do what; empty: everybody may.
-auto.leader.rebalance.enable BOOLEAN = true
-    Whether leadership goes back to preferred replicas by itself.
 background.threads INT 1.. = 10
     Threads for chores that no request waits for.
 broker.heartbeat.interval.ms INT = 2000
@@ -294,8 +292,6 @@ kafka.metrics.polling.interval.secs INT 1.. = 10
     How often the reporters of the older metrics library poll.
 kafka.metrics.reporters LIST =
     Reporters of the older metrics library.
-leader.imbalance.check.interval.seconds LONG 1.. = 300
-    How often the controller looks for partitions not led by their preferred replica.
 log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT 0.. = 2147483647
@@ -613,7 +609,6 @@ remote.log.manager.task.retry.jitter DOUBLE 0..0.5 = 0.2
 server.max.startup.time.ms LONG 0.. = 9223372036854775807
 share.coordinator.cold.partition.snapshot.interval.ms INT 1.. = 300000
 share.coordinator.state.topic.prune.interval.ms INT 1.. = 300000
-unclean.leader.election.interval.ms LONG 1.. = 300000
 unstable.api.versions.enable BOOLEAN = false
 unstable.feature.versions.enable BOOLEAN = false
 """

@@ -117,6 +117,9 @@ class BrokerConfig(NamedTuple):
     delete_topic_enable: bool = True
     num_partitions: int = 1
     default_replication_factor: int = 1
+    auto_leader_rebalance_enable: bool = True
+    leader_imbalance_check_interval_seconds: int = 300
+    unclean_leader_election_interval_ms: int = 300_000
     socket_request_max_bytes: int = 104_857_600
     socket_send_buffer_bytes: int = 262_144
     socket_receive_buffer_bytes: int = 102_400

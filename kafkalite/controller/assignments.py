@@ -78,7 +78,7 @@ def _manual_partition(
     factor: int | None,
     active: Collection[BrokerId],
 ) -> PartitionImage:
-    _check_replicas(image, replicas, factor)
+    check_replicas(image, replicas, factor)
     if not any(id in active for id in replicas):
         _refuse(
             "All brokers specified in the manual partition assignment for partition"
@@ -87,7 +87,11 @@ def _manual_partition(
     return _new_partition(image, replicas, active)
 
 
-def _check_replicas(image: MetadataImage, replicas: Sequence[BrokerId], factor: int | None) -> None:
+def check_replicas(
+    image: MetadataImage, replicas: Sequence[BrokerId], factor: int | None = None
+) -> None:
+    """`KafkaError(INVALID_REPLICA_ASSIGNMENT)` unless these can be the replicas of a partition;
+    with `factor`, of so many."""
     includes = "The manual partition assignment includes"
     if not replicas:
         _refuse(f"{includes} an empty replica list.")
@@ -119,11 +123,12 @@ def _new_partition(
         leader=isr[0],
         leader_epoch=LeaderEpoch(0),
         partition_epoch=0,
-        directories=tuple(_default_directory(image, id) for id in replicas),
+        directories=tuple(default_directory(image, id) for id in replicas),
     )
 
 
-def _default_directory(image: MetadataImage, id: BrokerId) -> Uuid:
+def default_directory(image: MetadataImage, id: BrokerId) -> Uuid:
+    """Where a new replica of that broker will be: known while the broker has one folder."""
     directories = image.brokers[id].log_dirs
     if len(directories) == 1:
         return directories[0]

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
 from kafkalite.controller.configs import alter_configs
+from kafkalite.controller.departures import shut_down_broker, unregister_broker
 from kafkalite.controller.directories import assign_directories, fail_directories
 from kafkalite.controller.events import (
     AllocateProducerIds,
@@ -26,12 +27,22 @@ from kafkalite.controller.events import (
 )
 from kafkalite.controller.features import bootstrap
 from kafkalite.controller.isr_changes import alter_partitions
+from kafkalite.controller.leader_elections import (
+    balance_leaders,
+    elect_leaders,
+    elect_unclean_leaders,
+    first_timers,
+    next_timer,
+)
 from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
+from kafkalite.controller.reassignments import alter_reassignments, list_reassignments
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     AlterReassignments,
+    BalanceLeaders,
     ElectLeaders,
+    ElectUncleanLeaders,
     ListReassignments,
     ShutDownBroker,
     UnregisterBroker,
@@ -40,7 +51,6 @@ from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.topics import create_topics, delete_topics
 from kafkalite.core import Outcome, Reply, SetTimer
-from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.types import TimestampMs
@@ -68,39 +78,51 @@ class Controller:
         records: list[Change]
         body: Body | None = None
         timers: tuple[SetTimer[Event], ...] = ()
+        image, settings = self._state.image, self._settings
         match event:
             case CreateTopics():
-                records, body = create_topics(self._state, event, self._settings.topics)
+                records, body = create_topics(self._state, event, settings.topics)
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
             case CreatePartitions():
-                records, body = create_partitions(self._state.image, event)
+                records, body = create_partitions(image, event)
             case AlterConfigs():
-                records, body = alter_configs(self._state.image, event)
+                records, body = alter_configs(image, event)
             case AllocateProducerIds():
-                records, body = allocate(self._state.image, event)
+                records, body = allocate(image, event)
             case AssignDirectories():
-                records, body = assign_directories(self._state.image, event)
+                records, body = assign_directories(image, event)
             case FailDirectories():
-                records, body = fail_directories(self._state.image, event, self._settings)
+                records, body = fail_directories(image, event, settings)
             case RegisterBroker():
-                records, body = register_broker(self._state.image, event, self._settings)
+                records, body = register_broker(image, event, settings)
             case LoseBroker():
-                records = lose_broker(self._state.image, event, self._settings)
+                records = lose_broker(image, event, settings)
             case StartTerm():
-                min_in_sync = self._settings.topics.min_in_sync_replicas
-                records = bootstrap(self._state.image, min_in_sync)
-                timers = await_missing(self._state.image, event, now)
+                min_in_sync = settings.topics.min_in_sync_replicas
+                records = bootstrap(image, min_in_sync)
+                timers = (
+                    *await_missing(image, event, now),
+                    *first_timers(settings, now),
+                )
             case AlterPartitions():
-                records, body = alter_partitions(self._state.image, event, self._settings)
-            case (
-                ElectLeaders()
-                | ShutDownBroker()
-                | UnregisterBroker()
-                | AlterReassignments()
-                | ListReassignments()
-            ):
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+                records, body = alter_partitions(image, event, settings)
+            case ElectLeaders():
+                records, body = elect_leaders(image, event)
+            case ShutDownBroker():
+                records, body = shut_down_broker(image, event, settings)
+            case UnregisterBroker():
+                records, body = unregister_broker(image, event, settings)
+            case AlterReassignments():
+                records, body = alter_reassignments(image, event, settings)
+            case ListReassignments():
+                records, body = [], list_reassignments(image, event)
+            case BalanceLeaders():
+                records = balance_leaders(image)
+                timers = (next_timer(event, settings, now, elected=len(records)),)
+            case ElectUncleanLeaders():
+                records = elect_unclean_leaders(image, settings)
+                timers = (next_timer(event, settings, now, elected=len(records)),)
             case _:
                 assert_never(event)
         replies = () if event.token is None or body is None else (Reply(event.token, body),)

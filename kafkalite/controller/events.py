@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafkalite.controller.replica_events import ReplicaBody, ReplicaEvent
+from kafkalite.controller.replica_events import LeaderTimer, ReplicaBody, ReplicaEvent
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
 from kafkalite.metadata.store import BrokerRegistration
@@ -193,6 +193,7 @@ Event = (
     | LoseBroker
     | StartTerm
     | ReplicaEvent
+    | LeaderTimer
 )
 
 

@@ -60,20 +60,39 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
+class PartitionsOf(NamedTuple):
+    """Some partitions of one topic."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
 class ElectLeaders(NamedTuple):
-    """Answered by `LeadersElected`."""
+    """Answered by `LeadersElected`; `KafkaError(INVALID_REQUEST)` for a type that there is not."""
 
     token: Hashable
     election_type: int
-    """An `ElectionType`, or a number that there is not: then INVALID_REQUEST as a whole."""
-    partitions: tuple[TopicPartition, ...] | None
-    """None: all there are; those that need no election are left out of the answer."""
+    """The number of an `ElectionType`, if there is one."""
+    topics: tuple[PartitionsOf, ...] | None
+    """None: all; those that need no election are left out of the answer then."""
+
+
+class BalanceLeaders(NamedTuple):
+    """The time has come to have preferred replicas lead again."""
+
+    token: None = None
+
+
+class ElectUncleanLeaders(NamedTuple):
+    """The time has come to look for leaders where none is, and an unclean one is allowed."""
+
+    token: None = None
 
 
 class ShutDownBroker(NamedTuple):
     """A broker wants to stop: others are to lead what it leads, and it is to leave the in-sync
-    replicas (controlled shutdown). It may ask again while partitions remain. Answered by
-    `BrokerShutDown`; `KafkaError(STALE_BROKER_EPOCH)` for another incarnation."""
+    replicas (controlled shutdown). Answered by `BrokerShutDown`; `KafkaError(STALE_BROKER_EPOCH)`
+    for another incarnation."""
 
     token: Hashable
     broker_id: BrokerId
@@ -91,17 +110,23 @@ class UnregisterBroker(NamedTuple):
 class Reassignment(NamedTuple):
     """Where the replicas of one partition are to be."""
 
-    topic: str
     partition: int
     replicas: tuple[BrokerId, ...] | None
     """None: cancel what is under way."""
+
+
+class ReassignmentsOf(NamedTuple):
+    """Those of one topic."""
+
+    topic: str
+    partitions: tuple[Reassignment, ...]
 
 
 class AlterReassignments(NamedTuple):
     """Answered by `ReassignmentsAltered` (KIP-455)."""
 
     token: Hashable
-    partitions: tuple[Reassignment, ...]
+    topics: tuple[ReassignmentsOf, ...]
     allow_replication_factor_change: bool = True
     """False: refuse a target of more or fewer replicas (KIP-860)."""
 
@@ -110,7 +135,7 @@ class ListReassignments(NamedTuple):
     """Answered by `ReassignmentsListed`."""
 
     token: Hashable
-    partitions: tuple[TopicPartition, ...] | None
+    topics: tuple[PartitionsOf, ...] | None
     """None: all. What does not exist is passed over."""
 
 
@@ -135,28 +160,34 @@ class PartitionsAltered(NamedTuple):
     partitions: tuple[AlteredPartition, ...]
 
 
-class PartitionElection(NamedTuple):
-    """What became of one partition that was to have a leader elected."""
+class PartitionAnswer(NamedTuple):
+    """What became of one partition of a request."""
 
-    topic: str
     partition: int
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-class LeadersElected(NamedTuple):
-    """In the order of the request."""
+class TopicAnswer(NamedTuple):
+    """What became of those of one topic."""
 
-    partitions: tuple[PartitionElection, ...]
+    topic: str
+    partitions: tuple[PartitionAnswer, ...]
+
+
+class LeadersElected(NamedTuple):
+    """In the order of the request; of all, every topic is there, be it without partitions."""
+
+    topics: tuple[TopicAnswer, ...]
 
 
 class BrokerShutDown(NamedTuple):
-    """The broker is in controlled shutdown: it is elected nowhere, and in no other in-sync replicas
-    than those of `remaining`."""
+    """The broker is in controlled shutdown: it leads nothing, and is in no in-sync replicas but
+    those that it is the last of."""
 
     remaining: tuple[TopicPartition, ...]
-    """What it leads still, since no other replica is in sync. Empty: it may stop and nobody
-    notices."""
+    """What it leads still, and others could not take over. None with our own controller: such a
+    partition has no leader until the broker is back; a controller of Kafka 3.9 tells some."""
 
 
 class BrokerUnregistered(NamedTuple):
@@ -165,25 +196,15 @@ class BrokerUnregistered(NamedTuple):
     broker_id: BrokerId
 
 
-class PartitionReassignment(NamedTuple):
-    """What became of one partition whose replicas were to move."""
-
-    topic: str
-    partition: int
-    code: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-
-
 class ReassignmentsAltered(NamedTuple):
     """In the order of the request."""
 
-    partitions: tuple[PartitionReassignment, ...]
+    topics: tuple[TopicAnswer, ...]
 
 
 class OngoingReassignment(NamedTuple):
     """A partition whose replicas are moving."""
 
-    topic: str
     partition: int
     replicas: tuple[BrokerId, ...]
     """All, those to come and those to go among them."""
@@ -191,12 +212,21 @@ class OngoingReassignment(NamedTuple):
     removing: tuple[BrokerId, ...]
 
 
-class ReassignmentsListed(NamedTuple):
-    """In the order of the request; of all, in the order of topics."""
+class OngoingReassignmentsOf(NamedTuple):
+    """Those of one topic; there is at least one."""
 
+    topic: str
     partitions: tuple[OngoingReassignment, ...]
 
 
+class ReassignmentsListed(NamedTuple):
+    """In the order of the request; of all, in the order of topics."""
+
+    topics: tuple[OngoingReassignmentsOf, ...]
+
+
+LeaderTimer = BalanceLeaders | ElectUncleanLeaders
+"""What a timer of the controller's own tells it."""
 ReplicaEvent = (
     AlterPartitions
     | ElectLeaders

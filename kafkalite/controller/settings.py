@@ -34,11 +34,15 @@ class ControllerSettings(NamedTuple):
     topics: TopicDefaults = TopicDefaults()
     unclean_leader_election_enable: bool = False
     """Of topics that do not say."""
+    leader_balance_interval_ms: int | None = 300_000
+    """None: leaders stay where they are."""
+    unclean_election_interval_ms: int = 300_000
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:
         """Those of a broker's file."""
         topics = config.topic_defaults
+        balances = config.auto_leader_rebalance_enable
         return cls(
             config.node_id,
             TopicDefaults(
@@ -47,6 +51,8 @@ class ControllerSettings(NamedTuple):
                 topics.min_insync_replicas,
             ),
             topics.unclean_leader_election_enable,
+            config.leader_imbalance_check_interval_seconds * 1000 if balances else None,
+            config.unclean_leader_election_interval_ms,
         )
 
     def election(self, image: MetadataImage, topic: str) -> Election:

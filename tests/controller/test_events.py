@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from kafkalite.controller.events import Body, Event, LoseBroker, StartTerm
+from kafkalite.controller.replica_events import BalanceLeaders, ElectUncleanLeaders
 
 
 @pytest.mark.parametrize("cls", get_args(Event))
@@ -19,6 +20,6 @@ def test_events_and_answers_cannot_be_changed(cls: type[LoseBroker]) -> None:
         setattr(event, cls._fields[0], "other")
 
 
-def test_nobody_waits_for_what_the_store_tells() -> None:
+def test_nobody_waits_for_what_the_store_and_timers_tell() -> None:
     silent = {cls for cls in get_args(Event) if cls._field_defaults.get("token", 0) is None}
-    assert silent == {LoseBroker, StartTerm}
+    assert silent == {LoseBroker, StartTerm, BalanceLeaders, ElectUncleanLeaders}

@@ -18,12 +18,21 @@ def test_they_come_from_the_brokers_file() -> None:
             "default.replication.factor": "2",
             "min.insync.replicas": "2",
             UNCLEAN: "true",
+            "leader.imbalance.check.interval.seconds": "7",
+            "unclean.leader.election.interval.ms": "9",
         }
     )
     settings = ControllerSettings.of(config)
     assert settings.node_id == 3
     assert settings.topics == TopicDefaults(4, 2, 2)
     assert settings.unclean_leader_election_enable
+    assert settings.leader_balance_interval_ms == 7_000
+    assert settings.unclean_election_interval_ms == 9
+
+
+def test_leaders_may_stay_where_they_are() -> None:
+    config = BrokerConfig.of({"auto.leader.rebalance.enable": "false"})
+    assert ControllerSettings.of(config).leader_balance_interval_ms is None
 
 
 def test_defaults() -> None:

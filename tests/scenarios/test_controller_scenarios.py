@@ -10,6 +10,12 @@ grow NAME... total= [assign=1,2;2,1] [validate=yes]
 alter NAME... [type=] [set=KEY:VALUE,...] [delete=KEY,...] [append=KEY:VALUE]
     [subtract=KEY:VALUE] [replace=yes] [validate=yes]; `+` stands for a comma in a value
 producer-ids ID [epoch=]
+propose ID TOPIC-INDEX isr=1,2 [leader-epoch=] [partition-epoch=] [state=] [epoch=]
+elect preferred|unclean [TOPIC-INDEX...]
+reassign TOPIC-INDEX... [to=1,2] [factor=stays]; without `to`: cancel
+reassignments [TOPIC-INDEX...]
+shut-down ID [epoch=]
+unregister ID
 advance MS                  time passes; timers that are due fire
 image                       what the metadata is now
 reload                      a new controller loads the log
@@ -42,11 +48,25 @@ from kafkalite.controller.events import (
     StartTerm,
     TopicToDelete,
 )
+from kafkalite.controller.replica_events import (
+    AlterPartitions,
+    AlterReassignments,
+    ElectionType,
+    ElectLeaders,
+    IsrMember,
+    ListReassignments,
+    PartitionsOf,
+    ProposedIsr,
+    Reassignment,
+    ReassignmentsOf,
+    ShutDownBroker,
+    UnregisterBroker,
+)
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResource
-from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
+from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, TimestampMs
 from tests.controller.sample_cluster import assignment, broker_registration, uuid
 from tests.scenarios.transcript import Command, check, told
 
@@ -100,9 +120,7 @@ class Stage:
         yield from self.feed(RegisterBroker("token", registration, BrokerEpoch(epoch)))
 
     def do_lose(self, command: Command) -> Iterator[str]:
-        id = int(command.words[0])
-        epoch = int(command.options.get("epoch", self.epochs.get(id, 0)))
-        yield from self.feed(LoseBroker(BrokerId(id), BrokerEpoch(epoch)))
+        yield from self.feed(LoseBroker(*self.broker(command)))
 
     def do_create(self, command: Command) -> Iterator[str]:
         options = command.options
@@ -174,9 +192,54 @@ class Stage:
         )
 
     def do_producer_ids(self, command: Command) -> Iterator[str]:
+        yield from self.feed(AllocateProducerIds("token", *self.broker(command)))
+
+    def broker(self, command: Command) -> tuple[BrokerId, BrokerEpoch]:
         id = int(command.words[0])
         epoch = int(command.options.get("epoch", self.epochs.get(id, 0)))
-        yield from self.feed(AllocateProducerIds("token", BrokerId(id), BrokerEpoch(epoch)))
+        return BrokerId(id), BrokerEpoch(epoch)
+
+    def do_propose(self, command: Command) -> Iterator[str]:
+        name, index = _partition(command.words[1])
+        topic = self.controller.image.topics[name]
+        before, options = topic.partitions[index], command.options
+        proposed = ProposedIsr(
+            topic.id,
+            index,
+            LeaderEpoch(int(options.get("leader-epoch", before.leader_epoch))),
+            int(options.get("partition-epoch", before.partition_epoch)),
+            tuple(IsrMember(id, BrokerEpoch(self.epochs[id])) for id in _brokers(options["isr"])),
+            int(options.get("state", 0)),
+        )
+        yield from self.feed(AlterPartitions("token", *self.broker(command), (proposed,)))
+
+    def do_elect(self, command: Command) -> Iterator[str]:
+        type, *words = command.words
+        topics = _by_topic(words) if words else None
+        yield from self.feed(ElectLeaders("token", ElectionType[type.upper()], topics))
+
+    def do_reassign(self, command: Command) -> Iterator[str]:
+        to = command.options.get("to")
+        replicas = None if to is None else _brokers(to)
+        topics = tuple(
+            ReassignmentsOf(topic, tuple(Reassignment(index, replicas) for index in indexes))
+            for topic, indexes in _by_topic(command.words)
+        )
+        yield from self.feed(
+            AlterReassignments(
+                "token", topics, allow_replication_factor_change="factor" not in command.options
+            )
+        )
+
+    def do_reassignments(self, command: Command) -> Iterator[str]:
+        topics = _by_topic(command.words) if command.words else None
+        yield from self.feed(ListReassignments("token", topics))
+
+    def do_shut_down(self, command: Command) -> Iterator[str]:
+        yield from self.feed(ShutDownBroker("token", *self.broker(command)))
+
+    def do_unregister(self, command: Command) -> Iterator[str]:
+        yield from self.feed(UnregisterBroker("token", BrokerId(int(command.words[0]))))
 
     def do_advance(self, command: Command) -> Iterator[str]:
         self.now += int(command.words[0])
@@ -189,7 +252,7 @@ class Stage:
         image = self.controller.image
         yield f"features {dict(image.features)} next_producer_id {image.next_producer_id}"
         for broker in image.brokers.values():
-            state = "active" if broker.active else "fenced"
+            state = "active" if broker.active else "fenced" if broker.fenced else "stopping"
             yield f"broker {broker.id} epoch={broker.epoch} {state}"
         for topic in image.topics.values():
             yield f"topic {topic.name} {dict(image.topic_config(topic.name))}"
@@ -197,6 +260,9 @@ class Stage:
                 yield (
                     f"  {index} leader={p.leader} epoch={p.leader_epoch} replicas={p.replicas}"
                     f" isr={p.isr}"
+                    + (f" adding={p.adding_replicas}" if p.adding_replicas else "")
+                    + (f" removing={p.removing_replicas}" if p.removing_replicas else "")
+                    + (" recovering" if p.leader_recovery_state else "")
                 )
 
     def do_reload(self, command: Command) -> Iterator[str]:
@@ -211,6 +277,22 @@ class Stage:
             controller.apply(record)
         assert controller.image == self.controller.image
         return controller
+
+
+def _partition(word: str) -> tuple[str, int]:
+    topic, _, index = word.rpartition("-")
+    return topic, int(index)
+
+
+def _by_topic(words: list[str]) -> tuple[PartitionsOf, ...]:
+    topics: dict[str, list[int]] = {}
+    for topic, index in map(_partition, words):
+        topics.setdefault(topic, []).append(index)
+    return tuple(PartitionsOf(topic, tuple(indexes)) for topic, indexes in topics.items())
+
+
+def _brokers(text: str) -> tuple[BrokerId, ...]:
+    return tuple(BrokerId(int(id)) for id in text.split(",") if id)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)

@@ -1,0 +1,174 @@
+"""Elections that nobody's coming or going brings about: on request, and by time.
+
+Every so often preferred replicas are made leaders again, where others lead though they are in sync,
+and partitions without a leader get an unclean one, where that is allowed.
+
+All that is out of balance is balanced, as Kafka does it since 4.0, which has no
+`leader.imbalance.per.broker.percentage` any more.
+
+Source: Kafka's `ReplicationControlManager.electLeaders`, `maybeBalancePartitionLeaders`,
+`maybeElectUncleanLeaders` (KIP-460).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kafkalite.controller.events import Event
+from kafkalite.controller.partition_change import (
+    Candidates,
+    Election,
+    candidates_of,
+    partition_change,
+    target_of,
+)
+from kafkalite.controller.replica_events import (
+    BalanceLeaders,
+    ElectionType,
+    ElectLeaders,
+    ElectUncleanLeaders,
+    LeadersElected,
+    LeaderTimer,
+    PartitionAnswer,
+    PartitionsOf,
+    TopicAnswer,
+)
+from kafkalite.controller.settings import ControllerSettings
+from kafkalite.core import SetTimer
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
+from kafkalite.types import NO_LEADER, TimestampMs
+
+MAX_ELECTIONS_AT_ONCE = 1_000
+"""By time; the others follow at once."""
+
+_NOT_NEEDED = PartitionAnswer(
+    0, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+)
+_NOT_AVAILABLE = {
+    ElectionType.PREFERRED: PartitionAnswer(
+        0,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        "The preferred leader was not available.",
+    ),
+    ElectionType.UNCLEAN: PartitionAnswer(
+        0,
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        "Eligible topic partition leaders are not available.",
+    ),
+}
+_ELECTIONS = {
+    ElectionType.PREFERRED: Election.PREFERRED,
+    ElectionType.UNCLEAN: Election.UNCLEAN,
+}
+
+
+def elect_leaders(image: MetadataImage, event: ElectLeaders) -> tuple[list[Change], LeadersElected]:
+    """A record for each partition that gets another leader, and an answer for each asked.
+    `KafkaError(INVALID_REQUEST)` for a type of election that there is not."""
+    try:
+        type = ElectionType(event.election_type)
+    except ValueError:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"Unknown election type {event.election_type}"
+        ) from None
+    candidates = candidates_of(image)
+    records: list[Change] = []
+    topics = []
+    for asked in _all(image) if event.topics is None else event.topics:
+        answers = []
+        for index in asked.partitions:
+            change, answer = _elect(image, asked.topic, index, type, candidates)
+            if change is not None:
+                records.append(change)
+            if event.topics is not None or answer.code is not ErrorCode.ELECTION_NOT_NEEDED:
+                answers.append(answer._replace(partition=index))
+        topics.append(TopicAnswer(asked.topic, tuple(answers)))
+    return records, LeadersElected(tuple(topics))
+
+
+def _all(image: MetadataImage) -> Iterator[PartitionsOf]:
+    for topic in image.topics.values():
+        yield PartitionsOf(topic.name, tuple(range(len(topic.partitions))))
+
+
+def _elect(
+    image: MetadataImage, name: str, index: int, type: ElectionType, candidates: Candidates
+) -> tuple[PartitionChangeRecord | None, PartitionAnswer]:
+    topic = image.topics.get(name)
+    if topic is None or not 0 <= index < len(topic.partitions):
+        missing = f"topic as {name}" if topic is None else f"partition as {name}-{index}"
+        return None, PartitionAnswer(
+            index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such {missing}"
+        )
+    partition = topic.partitions[index]
+    if type is ElectionType.PREFERRED:
+        is_needed = partition.leader != partition.replicas[0]
+    else:
+        is_needed = partition.leader == NO_LEADER
+    if not is_needed:
+        return None, _NOT_NEEDED
+    change = partition_change(
+        topic, index, target_of(partition), candidates, election=_ELECTIONS[type]
+    )
+    return change, PartitionAnswer(index) if change is not None else _NOT_AVAILABLE[type]
+
+
+def balance_leaders(image: MetadataImage) -> list[Change]:
+    """Records that have preferred replicas lead, wherever they can and do not."""
+    candidates = candidates_of(image)
+    records: list[Change] = []
+    for topic in image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            if partition.leader == partition.replicas[0]:
+                continue
+            change = partition_change(
+                topic, index, target_of(partition), candidates, election=Election.PREFERRED
+            )
+            if change is not None:
+                records.append(change)
+                if len(records) == MAX_ELECTIONS_AT_ONCE:
+                    return records
+    return records
+
+
+def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) -> list[Change]:
+    """Records that give a leader to partitions without one, where an unclean one is allowed."""
+    candidates = candidates_of(image)
+    records: list[Change] = []
+    for topic in image.topics.values():
+        waiting = [i for i, each in enumerate(topic.partitions) if each.leader == NO_LEADER]
+        if not waiting or settings.election(image, topic.name) is not Election.UNCLEAN:
+            continue
+        for index in waiting:
+            target = target_of(topic.partitions[index])
+            change = partition_change(topic, index, target, candidates, election=Election.UNCLEAN)
+            if change is not None:
+                records.append(change)
+                if len(records) == MAX_ELECTIONS_AT_ONCE:
+                    return records
+    return records
+
+
+def first_timers(settings: ControllerSettings, now: TimestampMs) -> tuple[SetTimer[Event], ...]:
+    """Of a new term."""
+    events: list[LeaderTimer] = [ElectUncleanLeaders()]
+    if settings.leader_balance_interval_ms is not None:
+        events.append(BalanceLeaders())
+    return tuple(next_timer(event, settings, now, elected=0) for event in events)
+
+
+def next_timer(
+    event: LeaderTimer, settings: ControllerSettings, now: TimestampMs, *, elected: int
+) -> SetTimer[Event]:
+    """When the same is to be done again: at once after as many elections as there may be."""
+    if elected == MAX_ELECTIONS_AT_ONCE:
+        wait_ms = 0
+    elif isinstance(event, ElectUncleanLeaders):
+        wait_ms = settings.unclean_election_interval_ms
+    else:
+        assert settings.leader_balance_interval_ms is not None, "leaders are not balanced"
+        wait_ms = settings.leader_balance_interval_ms
+    return SetTimer(type(event).__name__, TimestampMs(now + wait_ms), event)
