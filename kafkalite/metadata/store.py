@@ -8,9 +8,9 @@ Nothing here waits. Answers come by callback, on the event loop; an implementati
 before the call returns, so callers must be ready for that. What happens in the cluster comes as
 `StoreEvent`s.
 
-Its home is `stores/memory.py`: N brokers of one event loop, persisted as Kafka's
-`__cluster_metadata` log. Any home passes `tests/metadata/test_store.py`. See
-docs/decisions/0007-metadata-store.md.
+Its homes are `stores/memory.py`, for N brokers of one event loop, persisted as Kafka's
+`__cluster_metadata` log, and `stores/zookeeper.py`, as Kafka 3.9's znodes. Any home passes
+`tests/metadata/test_store.py`. See docs/decisions/0007-metadata-store.md.
 """
 
 from __future__ import annotations
@@ -22,8 +22,16 @@ from typing import NamedTuple, Protocol
 
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import Endpoint, MetadataImage, VersionRange
-from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, ControllerEpoch, Offset, Uuid
+from kafkalite.metadata.image import ConfigResource, Endpoint, MetadataImage, VersionRange
+from kafkalite.types import (
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    Offset,
+    TopicPartition,
+    Uuid,
+)
 
 
 class BrokerRegistration(NamedTuple):
@@ -79,9 +87,50 @@ class SessionLost:
     """The session is over, and with it registration and election. Open another one."""
 
 
-StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost
-"""What the store tells a session's listener. Edits of others (ZooKeeper) will be further
-members."""
+class TopicAssigned(NamedTuple):
+    """A topic, or further partitions of one, was written into the store by another; they want
+    leaders."""
+
+    name: str
+    fresh_id: Uuid
+    """For a topic that has none yet."""
+    replicas: tuple[tuple[BrokerId, ...], ...]
+    """Of every partition."""
+    known: int
+    """How many of them are in the image."""
+    configs: tuple[tuple[str, str], ...] = ()
+
+
+class TopicUnwanted(NamedTuple):
+    """Another asks that the topic be deleted."""
+
+    name: str
+
+
+class LeadersWanted(NamedTuple):
+    """Another asks that these be led by their preferred replicas."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+class ReplicasWanted(NamedTuple):
+    """Another asks that these move."""
+
+    partitions: tuple[tuple[TopicPartition, tuple[BrokerId, ...]], ...]
+
+
+class ConfigsEdited(NamedTuple):
+    """Another has set what a resource has now; the image shows it already."""
+
+    resource: ConfigResource
+    values: tuple[tuple[str, str], ...]
+
+
+ForeignEdit = TopicAssigned | TopicUnwanted | LeadersWanted | ReplicasWanted | ConfigsEdited
+"""To the controller: what others did to the store, past it."""
+
+StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit
+"""What the store tells a session's listener."""
 
 
 class Loaded(NamedTuple):

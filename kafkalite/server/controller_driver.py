@@ -58,15 +58,21 @@ from kafkalite.metadata.store import (
     BrokerLeft,
     CommitResult,
     Committed,
+    ConfigsEdited,
     Deposed,
     Elected,
+    LeadersWanted,
     Loaded,
     MetadataSession,
+    ReplicasWanted,
     SessionLost,
     StoreEvent,
+    TopicAssigned,
+    TopicUnwanted,
 )
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
+from kafkalite.server.foreign_edits import event_of
 from kafkalite.types import ControllerEpoch, Offset
 
 _log = logging.getLogger(__name__)
@@ -226,6 +232,14 @@ class ControllerDriver:
                 self._tell(RegisterBroker(None, event.broker.registration, event.broker.epoch))
             case BrokerLeft():
                 self._tell(LoseBroker(event.broker_id, event.epoch))
+            case (
+                TopicAssigned()
+                | TopicUnwanted()
+                | LeadersWanted()
+                | ReplicasWanted()
+                | ConfigsEdited()
+            ):
+                self._tell(event_of(event))
             case _:
                 assert_never(event)
 

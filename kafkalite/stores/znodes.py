@@ -321,6 +321,12 @@ def write_config_change(resource: ConfigResource) -> bytes:
     return _json({"version": 2, "entity_path": path.removeprefix(f"{CONFIG}/")})
 
 
+def read_config_change(data: bytes | None) -> str:
+    """The path of the settings that changed."""
+    content = _object(data)
+    return _read(lambda: f"{CONFIG}/{content['entity_path']}")
+
+
 def write_producer_ids(broker: BrokerId, first: ProducerId, last: ProducerId) -> bytes:
     """Of `/latest_producer_id_block`; `last` is inclusive, as in Kafka."""
     return _json(

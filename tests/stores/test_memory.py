@@ -141,3 +141,19 @@ def test_a_watcher_that_fails_neither_undoes_a_commit_nor_starves_the_others(
     assert isinstance(commit(topic("t", 1)), Committed)
     assert seen == [["t"], ["t"]]
     assert "broker 2" in caplog.text
+
+
+def test_each_change_has_an_offset() -> None:
+    store = MemoryStore("cluster", SteerableClock())
+    session = store.open_session(BrokerId(1), lambda event: None)
+    session.run_for_controller()
+    ends: list[int] = []
+
+    def done(result: CommitResult) -> None:
+        assert isinstance(result, Committed)
+        ends.append(result.end_offset)
+
+    epoch = store.image.epoch
+    session.commit(epoch, (topic("t", 1),), done)
+    session.commit(epoch, (topic("u", 2), topic("v", 3)), done)
+    assert ends[1] == ends[0] + 2

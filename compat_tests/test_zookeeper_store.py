@@ -1,0 +1,28 @@
+"""The contract of metadata stores over a real ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from compat_tests.zookeeper_process import KazooBench, ZooKeeperProcess
+from tests.metadata.store_homes import Home
+from tests.metadata.test_store import *  # noqa: F403  # The contract: all its tests run here.
+from tests.stores.zookeeper_home import ZooKeeperHome
+
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def home(ensemble: ZooKeeperProcess) -> Iterator[Home]:
+    home = ZooKeeperHome(KazooBench(ensemble.new_chroot()))
+    yield home
+    home.close()

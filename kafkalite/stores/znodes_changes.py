@@ -1,0 +1,221 @@
+"""Changes of the metadata as operations on znodes.
+
+    topic made           config, assignment, and for each partition its folder and state
+    partition changed    its state is set, so that its version is the partition epoch; the
+                         assignment as well when that changed
+    topic removed        states and folders, assignment, settings, the wish for it
+    settings             the znode of the resource, and a notification
+
+What brokers, features and the log itself are told of stands in no znode: registrations are there
+already, and the rest ZooKeeper has no place for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.delta import Fold
+from kafkalite.metadata.draft import fold
+from kafkalite.metadata.image import (
+    ConfigResource,
+    ConfigResourceType,
+    PartitionImage,
+    TopicImage,
+)
+from kafkalite.ports.zookeeper import Check, Create, Delete, Operation, SetData
+from kafkalite.protocol.messages.metadata_records import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafkalite.stores import znodes
+from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
+from kafkalite.stores.znodes_view import ZnodesView
+from kafkalite.types import NO_LEADER, BrokerId, ControllerEpoch, ProducerId
+
+_HELD = (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+"""What znodes keep."""
+_NOTIFIED = (ConfigResourceType.TOPIC, ConfigResourceType.BROKER)
+_MOST_BYTES: Final = 400_000
+"""Of one transaction: ZooKeeper takes requests of 1 MiB (`jute.maxbuffer`)."""
+_MOST_OPERATIONS: Final = 2_000
+
+
+class ChangePlan:
+    """What one commit does."""
+
+    def __init__(self, view: ZnodesView, changes: Sequence[Change], epoch: ControllerEpoch) -> None:
+        """`view` is refreshed, and has all that this controller has committed. `InvariantError`
+        for changes that contradict what went before."""
+        self._view = view
+        self._epoch = epoch
+        self._changes = [change for change in changes if isinstance(change, _HELD)]
+        image = view.image
+        self._folded: Fold = fold(
+            image,
+            self._changes,
+            end_offset=image.end_offset,
+            epoch=image.epoch,
+            controller_id=image.controller_id,
+        )
+
+    def operations(self) -> Iterator[Operation]:
+        """All of them, in an order that can be done."""
+        delta = self._folded.delta
+        for topic in delta.deleted:
+            yield from self._remove(topic)
+        for topic in delta.created:
+            yield from self._create(topic)
+        for change in delta.changed:
+            yield from self._grow(change.before, change.after)
+        made = {topic.name for topic in (*delta.created, *delta.deleted)}
+        for resource in delta.configs:
+            if resource.type != ConfigResourceType.TOPIC or resource.name not in made:
+                yield from self._configure(resource)
+        yield from self._producer_ids()
+
+    def _remove(self, topic: TopicImage) -> Iterator[Operation]:
+        name = topic.name
+        node = self._view.topic_node(name)
+        assert node is not None, f"{name} is in the image and not in the view"
+        folders = self._view.partition_folders.get(name, frozenset())
+        for index in range(len(node.partitions)):
+            state = znodes.state_path(name, index)
+            has_state = self._view.node(state) is not None
+            if has_state:
+                yield Delete(state)
+            if has_state or str(index) in folders:
+                yield Delete(znodes.partition_path(name, index))
+        yield Delete(znodes.partitions_path(name))
+        yield Delete(znodes.topic_path(name))
+        yield from self._remove_if_there(f"{znodes.CONFIG}/topics/{name}")
+        yield from self._remove_if_there(f"{znodes.DELETE_TOPICS}/{name}")
+
+    def _remove_if_there(self, path: str) -> Iterator[Operation]:
+        if self._view.node(path) is not None:
+            yield Delete(path)
+
+    def _create(self, topic: TopicImage) -> Iterator[Operation]:
+        config = znodes.write_config(self._folded.image.topic_config(topic.name))
+        yield from self._write(f"{znodes.CONFIG}/topics/{topic.name}", config)
+        yield from self._write(znodes.topic_path(topic.name), _topic_data(topic))
+        was_there = self._view.topic_node(topic.name) is not None
+        folders = self._view.partition_folders.get(topic.name)
+        if not was_there or folders is None:
+            yield Create(znodes.partitions_path(topic.name))
+        for index, partition in enumerate(topic.partitions):
+            yield from self._create_partition(topic.name, index, partition, folders or ())
+
+    def _grow(self, before: TopicImage, after: TopicImage) -> Iterator[Operation]:
+        data = _topic_data(after)
+        node = self._view.node(znodes.topic_path(after.name))
+        assert node is not None, f"{after.name} is in the image and not in the view"
+        if znodes.read_topic(node.data) != znodes.read_topic(data):
+            yield SetData(znodes.topic_path(after.name), data, node.stat.version)
+        folders = self._view.partition_folders.get(after.name, frozenset())
+        for index, partition in enumerate(after.partitions):
+            if index >= len(before.partitions):
+                yield from self._create_partition(after.name, index, partition, folders)
+            elif partition is not before.partitions[index]:
+                old = before.partitions[index].partition_epoch
+                yield from self._set_state(after.name, index, partition, old)
+
+    def _create_partition(
+        self, topic: str, index: int, partition: PartitionImage, folders: Iterable[str]
+    ) -> Iterator[Operation]:
+        if str(index) not in folders:
+            yield Create(znodes.partition_path(topic, index))
+        yield Create(znodes.state_path(topic, index), self._state(partition))
+        yield from self._set_state(topic, index, partition, 0)
+
+    def _set_state(
+        self, topic: str, index: int, partition: PartitionImage, version: int
+    ) -> Iterator[Operation]:
+        """As often as it has changed, for its version is the partition epoch."""
+        for at in range(version, partition.partition_epoch):
+            yield SetData(znodes.state_path(topic, index), self._state(partition), at)
+
+    def _state(self, partition: PartitionImage) -> bytes:
+        return znodes.write_state(
+            StateNode(
+                partition.leader,
+                partition.leader_epoch,
+                partition.isr,
+                self._epoch,
+                partition.leader_recovery_state,
+            )
+        )
+
+    def _configure(self, resource: ConfigResource) -> Iterator[Operation]:
+        path = znodes.config_path(resource)
+        if path is None:
+            return
+        values = self._folded.image.configs.get(resource, {})
+        data = znodes.write_config(values)
+        node = self._view.node(path)
+        if node is not None and znodes.read_config(node.data) == values:
+            return
+        yield from self._write(path, data)
+        if resource.type in _NOTIFIED:
+            change = znodes.write_config_change(resource)
+            yield Create(znodes.CONFIG_CHANGE, change, sequential=True)
+
+    def _producer_ids(self) -> Iterator[Operation]:
+        """One block, of however many were handed out at once."""
+        first, end = self._view.image.next_producer_id, self._folded.image.next_producer_id
+        if first == end:
+            return
+        takers = [c.broker_id for c in self._changes if isinstance(c, ProducerIdsRecord)]
+        data = znodes.write_producer_ids(
+            BrokerId(takers[-1]) if takers else NO_LEADER, first, ProducerId(end - 1)
+        )
+        node = self._view.node(znodes.PRODUCER_IDS)
+        yield SetData(znodes.PRODUCER_IDS, data, -1 if node is None else node.stat.version)
+
+    def _write(self, path: str, data: bytes) -> Iterator[Operation]:
+        node = self._view.node(path)
+        if node is None:
+            yield Create(path, data)
+        elif node.data != data:
+            yield SetData(path, data, node.stat.version)
+
+
+def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Operation, ...]]:
+    """Transactions of a size that ZooKeeper takes, each behind the fence."""
+    chunk: list[Operation] = [fence]
+    size = 0
+    for operation in operations:
+        data = None if isinstance(operation, Check | Delete) else operation.data
+        size += len(operation.path) + len(data or b"") + 64
+        if size > _MOST_BYTES or len(chunk) > _MOST_OPERATIONS:
+            yield tuple(chunk)
+            chunk, size = [fence], len(operation.path) + len(data or b"")
+        chunk.append(operation)
+    if len(chunk) > 1:
+        yield tuple(chunk)
+
+
+def _topic_data(topic: TopicImage) -> bytes:
+    return znodes.write_topic(
+        TopicNode(
+            topic.id,
+            tuple(
+                Assignment(each.replicas, each.adding_replicas, each.removing_replicas)
+                for each in topic.partitions
+            ),
+        )
+    )

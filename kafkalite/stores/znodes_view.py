@@ -1,0 +1,321 @@
+"""What was read of a cluster's znodes, and the image that they make.
+
+ZooKeeper gives no picture of one moment: znodes are read one after the other while others write.
+So a topic comes into the image when its first partitions have a state, and partitions leave it with
+their topic alone; a state that is missing for a while is as it was before.
+
+Of what the image can hold, ZooKeeper has no place for a broker's incarnation (its epoch stands in),
+its log folders and its shutdown, for brokers that are not alive, and for features. What the live
+brokers all support is taken as finalized.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from kafkalite.controller.features import FINALIZED, METADATA_VERSION, SUPPORTED
+from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange
+from kafkalite.metadata.image import (
+    BrokerImage,
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
+from kafkalite.metadata.store import BrokerRegistration, LiveBroker
+from kafkalite.ports.zookeeper import Node
+from kafkalite.stores import znodes
+from kafkalite.stores.znodes import TopicNode
+from kafkalite.types import (
+    NO_LEADER,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    Offset,
+    Uuid,
+)
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class ZnodesView:
+    """One reader's. `put` whatever was read, then `refresh`."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._topics: dict[str, TopicNode] = {}
+        self._dirty_topics: dict[str, None] = {}
+        self._dirty_brokers: dict[BrokerId, None] = {}
+        self._dirty_configs: dict[ConfigResource, None] = {}
+        self._zxid = 0
+        self.image = MetadataImage()
+        """As of the last `refresh`."""
+        self.incomplete: dict[str, None] = {}
+        """Topics that lack states or an id: another made them, and they wait for the
+        controller."""
+        self.partition_folders: dict[str, frozenset[str]] = {}
+        """Of topics whose states are not all there: the names below `partitions`, which is missing
+        where the topic is."""
+
+    def node(self, path: str) -> Node | None:
+        """As it was read last."""
+        return self._nodes.get(path)
+
+    def topic_node(self, name: str) -> TopicNode | None:
+        """None when it is not there, or not to be understood."""
+        return self._topics.get(name)
+
+    def topic_names(self) -> tuple[str, ...]:
+        """Of all that were read, those that are not in the image too."""
+        return tuple(self._topics)
+
+    def below(self, folder: str) -> tuple[str, ...]:
+        """The names of the znodes right below that were put."""
+        above = f"{folder}/"
+        found = (path[len(above) :] for path in self._nodes if path.startswith(above))
+        return tuple(name for name in found if "/" not in name)
+
+    def put(self, path: str, node: Node | None) -> None:
+        """It was read; None: it is not there."""
+        before = self._nodes.get(path)
+        if before == node:
+            return
+        if node is None:
+            del self._nodes[path]
+        else:
+            self._nodes[path] = node
+            self._zxid = max(self._zxid, node.stat.mzxid, node.stat.czxid)
+        self._mark(path)
+
+    def saw(self, zxid: int) -> None:
+        """A transaction of ours, which may have left no znode that shows it."""
+        self._zxid = max(self._zxid, zxid)
+
+    def drop_topic(self, name: str) -> None:
+        """It is gone, and with it all below it, and its settings."""
+        topic = self._topics.get(name)
+        for index in range(0 if topic is None else len(topic.partitions)):
+            self.put(znodes.state_path(name, index), None)
+        self.put(znodes.topic_path(name), None)
+        self.put(f"{znodes.CONFIG}/topics/{name}", None)
+        self.partition_folders.pop(name, None)
+
+    def config_of_topic(self, name: str) -> Mapping[str, str]:
+        """What was set on it, be it in the image or not."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, name)
+        return self._config(resource) or {}
+
+    def live_brokers(self) -> tuple[LiveBroker, ...]:
+        """Who is registered, by id."""
+        return tuple(_live(self.image.brokers[id]) for id in sorted(self.image.brokers))
+
+    def live_broker(self, id: BrokerId) -> LiveBroker:
+        """One of them."""
+        return _live(self.image.brokers[id])
+
+    def refresh(self) -> Fold | None:
+        """Make the image what was put; None when it was so before."""
+        base = self.image
+        topics, delta = self._changed_topics()
+        brokers = {id: self._broker(id) for id in self._dirty_brokers}
+        configs = {each: self._config(each) for each in self._dirty_configs}
+        controller = self._parsed(znodes.CONTROLLER, znodes.read_controller)
+        epoch = self._parsed(znodes.CONTROLLER_EPOCH, lambda data: int(data or 0))
+        next_id = self._parsed(znodes.PRODUCER_IDS, znodes.read_next_producer_id)
+        image = base._replace(
+            end_offset=Offset(self._zxid + 1),
+            epoch=base.epoch if epoch is None else ControllerEpoch(epoch),
+            controller_id=NO_LEADER if controller is None else controller,
+            topics=_merged(base.topics, topics),
+            topics_by_id=_merged(
+                base.topics_by_id,
+                {topic.id: None for topic in delta.deleted}
+                | {t.id: t for t in topics.values() if t is not None},
+            ),
+            brokers=_merged(base.brokers, brokers),
+            configs=_merged(
+                base.configs, {each: values or None for each, values in configs.items()}
+            ),
+            next_producer_id=base.next_producer_id if next_id is None else next_id,
+        )
+        image = image._replace(features=_features(image))
+        delta = delta._replace(
+            brokers=tuple(id for id in brokers if image.brokers.get(id) != base.brokers.get(id)),
+            configs=tuple(c for c in configs if image.configs.get(c) != base.configs.get(c)),
+            features=image.features != base.features,
+        )
+        for name in self._dirty_topics:
+            self._judge(name, image.topics.get(name))
+        self._dirty_topics.clear()
+        self._dirty_brokers.clear()
+        self._dirty_configs.clear()
+        if image == base._replace(end_offset=image.end_offset):
+            return None
+        self.image = image
+        return Fold(image, delta)
+
+    def _mark(self, path: str) -> None:
+        """What of the image that znode makes."""
+        parts = path.split("/")
+        match parts[1:]:
+            case ["brokers", "topics", name]:
+                self._read_topic(name)
+                self._dirty_topics[name] = None
+            case ["brokers", "topics", name, "partitions", _, "state"]:
+                self._dirty_topics[name] = None
+            case ["brokers", "ids", id] if id.isdecimal():
+                self._dirty_brokers[BrokerId(int(id))] = None
+            case ["config", *_]:
+                resource = znodes.config_resource(path)
+                if resource is not None:
+                    self._dirty_configs[resource] = None
+            case _:
+                pass
+
+    def _read_topic(self, name: str) -> None:
+        node = self._parsed(znodes.topic_path(name), znodes.read_topic)
+        if node is None:
+            self._topics.pop(name, None)
+        else:
+            self._topics[name] = node
+
+    def _changed_topics(self) -> tuple[dict[str, TopicImage | None], MetadataDelta]:
+        base = self.image.topics
+        topics: dict[str, TopicImage | None] = {}
+        deleted, created, changed = [], [], []
+        for name in self._dirty_topics:
+            before = base.get(name)
+            after = self._topic(name, before)
+            if after == before:
+                continue
+            topics[name] = after
+            if before is not None and after is not None and before.id == after.id:
+                changed.append(TopicChange(before, after))
+                continue
+            if before is not None:
+                deleted.append(before)
+            if after is not None:
+                created.append(after)
+        return topics, MetadataDelta(tuple(deleted), tuple(created), tuple(changed))
+
+    def _judge(self, name: str, topic: TopicImage | None) -> None:
+        node = self._topics.get(name)
+        known = 0 if topic is None else len(topic.partitions)
+        if node is not None and (node.id is None or len(node.partitions) > known):
+            self.incomplete[name] = None
+        else:
+            self.incomplete.pop(name, None)
+
+    def _topic(self, name: str, before: TopicImage | None) -> TopicImage | None:
+        node = self._topics.get(name)
+        if node is None or node.id is None:
+            return None
+        if before is not None and before.id != node.id:
+            before = None
+        partitions = tuple(self._partitions(name, node, before))
+        if node.partitions and not partitions:
+            return None
+        return TopicImage(name, node.id, partitions)
+
+    def _partitions(
+        self, name: str, topic: TopicNode, before: TopicImage | None
+    ) -> Iterator[PartitionImage]:
+        """Those from 0 on that have a state."""
+        known = () if before is None else before.partitions
+        for index, assignment in enumerate(topic.partitions):
+            path = znodes.state_path(name, index)
+            state = self._parsed(path, znodes.read_state)
+            old = known[index] if index < len(known) else None
+            if state is None:
+                if old is None:
+                    return
+                yield old
+                continue
+            partition = PartitionImage(
+                replicas=assignment.replicas,
+                isr=state.isr,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                partition_epoch=self._nodes[path].stat.version,
+                removing_replicas=assignment.removing,
+                adding_replicas=assignment.adding,
+                leader_recovery_state=state.recovery_state,
+            )
+            yield old if old == partition else partition
+
+    def _broker(self, id: BrokerId) -> BrokerImage | None:
+        path = znodes.broker_path(id)
+        node = self._parsed(path, znodes.read_broker)
+        if node is None:
+            return None
+        czxid = self._nodes[path].stat.czxid
+        return BrokerImage(
+            id=id,
+            epoch=BrokerEpoch(czxid),
+            incarnation_id=incarnation_of(czxid),
+            endpoints=node.endpoints,
+            features=dict(node.features),
+            rack=node.rack,
+            fenced=False,
+        )
+
+    def _config(self, resource: ConfigResource) -> dict[str, str] | None:
+        path = znodes.config_path(resource)
+        return None if path is None else self._parsed(path, znodes.read_config)
+
+    def _parsed(self, path: str, read: Callable[[bytes | None], T]) -> T | None:
+        """None when it is not there, or not to be understood."""
+        node = self._nodes.get(path)
+        if node is None:
+            return None
+        try:
+            return read(node.data)
+        except ValueError as error:
+            _log.warning("The znode %s is passed over: %s", path, error)
+            return None
+
+
+def incarnation_of(epoch: int) -> Uuid:
+    """Stands for a broker's incarnation: another one for each registration."""
+    return Uuid(epoch.to_bytes(16))
+
+
+def _live(broker: BrokerImage) -> LiveBroker:
+    """Kafka's own brokers tell no features here, and need none."""
+    registration = BrokerRegistration(
+        broker_id=broker.id,
+        incarnation_id=broker.incarnation_id,
+        endpoints=broker.endpoints,
+        features=tuple({**SUPPORTED, **broker.features}.items()),
+        rack=broker.rack,
+    )
+    return LiveBroker(registration, broker.epoch)
+
+
+def _features(image: MetadataImage) -> Mapping[str, int]:
+    """See the module's docstring. A Kafka 3.9 finalizes none over ZooKeeper, and supports none."""
+    brokers = image.brokers.values()
+    return {
+        name: level
+        for name, level in FINALIZED.items()
+        if level == METADATA_VERSION
+        or all(name in each.features and each.features[name].max >= level for each in brokers)
+    }
+
+
+def _merged(base: Mapping[K, T], edits: Mapping[K, T | None]) -> Mapping[K, T]:
+    if not edits:
+        return base
+    merged = dict(base)
+    for key, value in edits.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = value
+    return merged

@@ -1,0 +1,477 @@
+"""The metadata store over ZooKeeper, in the layout of Kafka 3.9: brokers on any number of machines.
+
+Each broker reads all znodes that the image needs, watches them, and folds what changes. Only the
+controller writes them. It is whoever made `/controller`; its commits are transactions that check
+the version of `/controller_epoch`, which every election raises, so that none of an earlier
+controller is done. A commit that finds a znode in another version than it was read in, or whose
+answer is lost with the connection, ends the term: the controller's core is discarded, and the next
+one reads everything anew.
+
+Kafka differs: a broker there learns of the metadata from what the controller sends it. Here it
+reads it itself, and what the controller sends only tells it what to wait for.
+
+Kafka differs: a broker does not start while the registration of its earlier life is still there,
+for as long as a session lasts. Here it waits for that to go.
+
+Source: Kafka's `KafkaZkClient`, `KafkaController` (`onControllerFailover`), `ZkElection`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple, assert_never
+
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.delta import MetadataDelta, whole
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.store import (
+    BrokerJoined,
+    BrokerLeft,
+    BrokerRegistration,
+    CommitFailed,
+    CommitFailure,
+    CommitResult,
+    Committed,
+    Deposed,
+    Elected,
+    ImageWatcher,
+    Loaded,
+    SessionLost,
+    StoreEvent,
+)
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.zookeeper import (
+    Changed,
+    Check,
+    ChildrenChanged,
+    Connected,
+    Create,
+    Delete,
+    Disconnected,
+    Done,
+    Expired,
+    Failure,
+    Operation,
+    Refused,
+    SetData,
+    ZooKeeper,
+    ZooKeeperEvent,
+)
+from kafkalite.stores import znodes
+from kafkalite.stores.znodes import BrokerNode
+from kafkalite.stores.znodes_changes import ChangePlan
+from kafkalite.stores.znodes_reader import ZnodesReader
+from kafkalite.stores.znodes_view import ZnodesView
+from kafkalite.stores.zookeeper_commit import ZnodesCommit
+from kafkalite.stores.zookeeper_edits import ForeignEdits
+from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch
+
+_log = logging.getLogger(__name__)
+
+Spread = Callable[[MetadataImage, MetadataDelta, Callable[[], None]], None]
+"""Tells the other live brokers of a commit, and calls back when all have folded it or are gone."""
+
+
+def _nobody_else(image: MetadataImage, delta: MetadataDelta, on_spread: Callable[[], None]) -> None:
+    on_spread()
+
+
+class ZooKeeperStore:
+    """One cluster, as one broker sees it."""
+
+    def __init__(
+        self,
+        zookeeper: ZooKeeper,
+        cluster_id: str,
+        clock: Clock,
+        entropy: Entropy,
+        spread: Spread = _nobody_else,
+    ) -> None:
+        """`cluster_id` as `found_cluster` gave it. Without `spread` a commit is answered when it
+        is durable and this broker has folded it; the others follow a moment later."""
+        self._zookeeper = zookeeper
+        self._cluster_id = cluster_id
+        self.clock = clock
+        self.entropy = entropy
+        self.spread = spread
+        self._sessions: dict[BrokerId, ZooKeeperMetadataSession] = {}
+
+    @property
+    def cluster_id(self) -> str:
+        """See `MetadataStore`."""
+        return self._cluster_id
+
+    def open_session(
+        self, broker_id: BrokerId, listener: Callable[[StoreEvent], None]
+    ) -> ZooKeeperMetadataSession:
+        """See `MetadataStore`."""
+        if broker_id in self._sessions:
+            raise KafkaError(
+                ErrorCode.DUPLICATE_BROKER_REGISTRATION, f"broker {broker_id} has a session already"
+            )
+        session = ZooKeeperMetadataSession(self, self._zookeeper, broker_id, listener)
+        self._sessions[broker_id] = session
+        return session
+
+    def close(self) -> None:
+        """See `MetadataStore`."""
+        for session in tuple(self._sessions.values()):
+            session.close()
+
+    def ended(self, broker_id: BrokerId) -> None:
+        """Of a session: it is over."""
+        self._sessions.pop(broker_id, None)
+
+
+class _Term(NamedTuple):
+    """This session's broker is the controller."""
+
+    epoch: ControllerEpoch
+    fence: Check
+    edits: ForeignEdits
+
+
+class ZooKeeperMetadataSession:
+    """See `MetadataSession`."""
+
+    def __init__(
+        self,
+        store: ZooKeeperStore,
+        zookeeper: ZooKeeper,
+        broker_id: BrokerId,
+        listener: Callable[[StoreEvent], None],
+    ) -> None:
+        self._store = store
+        self._broker_id = broker_id
+        self._listener = listener
+        self._view = ZnodesView()
+        self._watchers: list[ImageWatcher] = []
+        self._registration: BrokerRegistration | None = None
+        self._registering = False
+        self._candidate = False
+        self._running = False
+        """An election is under way."""
+        self._elected: ControllerEpoch | None = None
+        """It was won, and what follows it is being read."""
+        self._term: _Term | None = None
+        self._committing = False
+        self._gone: dict[BrokerId, BrokerEpoch] = {}
+        """Who left while nobody here was told."""
+        self._is_whole = False
+        """All was read at least once."""
+        self._is_open = True
+        self._zookeeper = zookeeper.open_session(self._on_zookeeper)
+        self._reader = ZnodesReader(self._zookeeper, self._view, self._settled)
+
+    # See `MetadataSession`.
+
+    def register(self, registration: BrokerRegistration) -> None:
+        """See `MetadataSession`. ZooKeeper keeps endpoints, features and rack of it."""
+        if self._is_open:
+            self._registration = registration
+            self._register()
+
+    def run_for_controller(self) -> None:
+        """See `MetadataSession`."""
+        if self._is_open:
+            self._candidate = True
+            self._consider()
+
+    def resign(self) -> None:
+        """See `MetadataSession`."""
+        self._candidate = False
+        self._term = None
+        self._consider()
+
+    def load(self, on_loaded: Callable[[Loaded], None]) -> None:
+        """See `MetadataSession`. All was read anew after the election."""
+        if self._is_open:
+            on_loaded(Loaded(self._view.image, self._view.live_brokers()))
+
+    def commit(
+        self,
+        epoch: ControllerEpoch,
+        changes: tuple[Change, ...],
+        on_done: Callable[[CommitResult], None],
+    ) -> None:
+        """See `MetadataSession`. A commit too large for one transaction is several: one that fails
+        after the first leaves partitions without a state, to which the next controller gives
+        one, or a topic that is to be deleted, which it deletes."""
+        term = self._term
+        if not self._is_open:
+            on_done(CommitFailed(CommitFailure.SESSION_LOST))
+            return
+        if term is None or epoch != term.epoch:
+            on_done(CommitFailed(CommitFailure.FENCED))
+            return
+        assert not self._committing, "a commit within a commit"
+        plan = ChangePlan(self._view, changes, epoch)
+        self._committing = True
+
+        def done(refused: Refused | None) -> None:
+            self._committing = False
+            if refused is None:
+                self._committed(on_done)
+            else:
+                self._commit_failed(refused, on_done)
+
+        ZnodesCommit(self._zookeeper, self._view, plan.operations(), term.fence, done).send()
+
+    def watch(self, watcher: ImageWatcher) -> None:
+        """See `MetadataSession`. The first image comes when all was read."""
+        if self._is_open:
+            self._watchers.append(watcher)
+            if self._is_whole:
+                watcher(self._view.image, whole(self._view.image))
+
+    def close(self) -> None:
+        """See `MetadataSession`."""
+        if self._is_open:
+            self._end()
+            self._zookeeper.close()
+
+    async def wait_closed(self) -> None:
+        """Return when ZooKeeper knows that the session is over."""
+        await self._zookeeper.wait_closed()
+
+    @property
+    def is_open(self) -> bool:
+        """Until it is closed or lost."""
+        return self._is_open
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether it runs for controller, or is it."""
+        return self._candidate
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this session has a term."""
+        return self._term is not None
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether this broker is seen to be alive, by itself at least."""
+        node = self._view.node(znodes.broker_path(self._broker_id))
+        return node is not None and node.stat.ephemeral_owner == self._zookeeper.id
+
+    # What ZooKeeper tells.
+
+    def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
+        match event:
+            case Connected():
+                self._reader.read_all()
+            case Disconnected():
+                _log.warning("The connection to ZooKeeper is lost; trying again")
+            case Changed():
+                self._reader.changed(event.path)
+            case ChildrenChanged():
+                self._reader.children_changed(event.path)
+            case Expired():
+                self._lost()
+            case _:
+                assert_never(event)
+
+    def _lost(self) -> None:
+        if self._is_open:
+            _log.warning("The session with ZooKeeper is over")
+            self._end()
+            self._listener(SessionLost())
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._candidate = False
+        self._term = None
+        self._store.ended(self._broker_id)
+
+    def _settled(self) -> None:
+        """All that was asked for was read."""
+        if not self._is_open or self._reader.failed:
+            return
+        first = not self._is_whole
+        self._is_whole = True
+        delta = self._fold(is_first=first)
+        self._consider()
+        term = self._term
+        if term is not None:
+            for edit in term.edits.news(None if first else delta):
+                self._listener(edit)
+            self._tidy(term)
+
+    def _fold(self, *, is_first: bool = False) -> MetadataDelta | None:
+        """Tell watchers of what was read, and the controller of who came and went."""
+        before = self._view.image.brokers
+        folded = self._view.refresh()
+        if folded is None and not is_first:
+            return None
+        image = self._view.image
+        delta = whole(image) if is_first or folded is None else folded.delta
+        for watcher in self._watchers:
+            try:
+                watcher(image, delta)
+            except Exception:  # noqa: BLE001  # One that fails keeps it from nobody.
+                _log.exception("A watcher of broker %d failed", self._broker_id)
+        for id in delta.brokers:
+            old, new = before.get(id), image.brokers.get(id)
+            if old is not None and (new is None or new.epoch != old.epoch):
+                self._left(id, old.epoch)
+            is_new = new is not None and (old is None or new.epoch != old.epoch)
+            if is_new and self._term is not None:
+                self._listener(BrokerJoined(self._view.live_broker(id)))
+        return delta
+
+    def _left(self, id: BrokerId, epoch: BrokerEpoch) -> None:
+        if self._term is None:
+            self._gone[id] = epoch
+        else:
+            self._listener(BrokerLeft(id, epoch))
+
+    # Registration.
+
+    def _register(self) -> None:
+        """As soon as nobody else is registered under that id."""
+        wanted = self._registration
+        if wanted is None or self._registering or not self._is_whole:
+            return
+        path = znodes.broker_path(self._broker_id)
+        node = self._view.node(path)
+        if node is not None and node.stat.ephemeral_owner != self._zookeeper.id:
+            _log.warning(
+                "Broker %d is registered by a session that is not over yet: waiting",
+                self._broker_id,
+            )
+            return
+        data = znodes.write_broker(
+            BrokerNode(wanted.endpoints, wanted.features, wanted.rack), self._store.clock.now_ms()
+        )
+        operations: list[Operation] = [Create(path, data, ephemeral=True)]
+        if node is not None:
+            operations.insert(0, Delete(path))
+        self._registering = True
+        self._registration = None
+
+        def done(result: tuple[Done, ...] | Refused) -> None:
+            self._registering = False
+            if isinstance(result, Refused):
+                self._registration = self._registration or wanted
+                self._reader.children_changed(znodes.BROKER_IDS)
+
+        self._zookeeper.multi(operations, done)
+
+    # Election.
+
+    def _consider(self) -> None:
+        """What is to be done about the election, as the view stands."""
+        if not self._is_whole or self._running or not self._is_open:
+            return
+        self._register()
+        node = self._view.node(znodes.CONTROLLER)
+        is_mine = node is not None and node.stat.ephemeral_owner == self._zookeeper.id
+        if self._term is not None and not is_mine:
+            self._term = None
+            self._listener(Deposed())
+        if self._elected is not None and is_mine:
+            self._begin_term(self._elected)
+        elif is_mine and self._term is None:
+            self._write_controller([Delete(znodes.CONTROLLER)])
+        elif node is None and self._candidate:
+            self._elect()
+
+    def _elect(self) -> None:
+        epoch_node = self._view.node(znodes.CONTROLLER_EPOCH)
+        if epoch_node is None:
+            self._write_controller([Create(znodes.CONTROLLER_EPOCH, b"0")])
+            return
+        epoch = ControllerEpoch(self._view.image.epoch + 1)
+        data = znodes.write_controller(self._broker_id, self._store.clock.now_ms())
+        version = epoch_node.stat.version
+        self._write_controller(
+            [
+                Create(znodes.CONTROLLER, data, ephemeral=True),
+                SetData(znodes.CONTROLLER_EPOCH, b"%d" % epoch, version),
+            ],
+            epoch,
+        )
+
+    def _write_controller(
+        self, operations: list[Operation], epoch: ControllerEpoch | None = None
+    ) -> None:
+        """Then look again; everything, when the election is won."""
+
+        def done(result: tuple[Done, ...] | Refused) -> None:
+            self._running = False
+            if isinstance(result, Refused):
+                if result.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER):
+                    return  # What follows is told.
+                self._reader.changed(znodes.CONTROLLER)
+                self._reader.changed(znodes.CONTROLLER_EPOCH)
+                return
+            self._elected = epoch
+            if epoch is None:
+                self._reader.changed(znodes.CONTROLLER)
+                self._reader.changed(znodes.CONTROLLER_EPOCH)
+            else:
+                self._reader.read_all()
+
+        self._running = True
+        self._zookeeper.multi(operations, done)
+
+    def _begin_term(self, epoch: ControllerEpoch) -> None:
+        """All was read anew since the election."""
+        self._elected = None
+        node = self._view.node(znodes.CONTROLLER_EPOCH)
+        if not self._candidate or node is None or self._view.image.epoch != epoch:
+            self._consider()
+            return
+        fence = Check(znodes.CONTROLLER_EPOCH, node.stat.version)
+        self._term = _Term(epoch, fence, ForeignEdits(self._view, self._store.entropy))
+        self._listener(Elected(epoch))
+        image = self._view.image
+        named = {
+            id: NO_BROKER_EPOCH
+            for topic in image.topics.values()
+            for partition in topic.partitions
+            for id in (*partition.isr, partition.leader)
+        }
+        gone, self._gone = {**named, **self._gone}, {}
+        for id in sorted(gone):
+            if id not in image.brokers and id != NO_LEADER and self._term is not None:
+                self._listener(BrokerLeft(id, gone[id]))
+
+    # Commits.
+
+    def _committed(self, on_done: Callable[[CommitResult], None]) -> None:
+        delta = self._fold()
+        image = self._view.image
+        result = Committed(image.end_offset)
+        if delta is None:
+            on_done(result)
+            return
+        self._store.spread(image, delta, lambda: on_done(result))
+
+    def _commit_failed(self, refused: Refused, on_done: Callable[[CommitResult], None]) -> None:
+        lost = refused.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER)
+        _log.warning("A commit to ZooKeeper failed: %s", _why(refused))
+        self._term = None
+        on_done(
+            CommitFailed(
+                CommitFailure.SESSION_LOST if lost else CommitFailure.FENCED, _why(refused)
+            )
+        )
+        self._consider()
+
+    def _tidy(self, term: _Term) -> None:
+        """Wishes that are fulfilled go; if that fails, then with the next look."""
+        if self._committing:
+            return
+        operations = list(term.edits.done())
+        if operations:
+            self._zookeeper.multi([term.fence, *operations], lambda result: None)
+
+
+def _why(refused: Refused) -> str:
+    where = "" if refused.operation is None else f" ({refused.operation.path})"
+    return f"{refused.failure.value}{where}"
