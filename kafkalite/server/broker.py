@@ -103,6 +103,7 @@ class Broker:
         self._session: MetadataSession | None = None
         self._on_failure = on_failure
         self._is_killed = False
+        self.hands_over = True
         self.failure: InvariantError | None = None
         """What must hold and does not. The broker answers nothing from then on, and leaves its
         folder as a crash would, so that the next start checks it."""
@@ -264,6 +265,8 @@ class Broker:
         if self.failure is not None:
             await self._let_go()
             return
+        if self._link is not None and self.hands_over:
+            await self._link.hand_over()
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:
             end.callback(self._ports.workers.close)

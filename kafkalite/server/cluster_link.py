@@ -13,6 +13,7 @@ from kafkalite.ports.network import Network
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.cluster_table import CLUSTER_APIS
 from kafkalite.server.controller_channel import ControllerChannel
+from kafkalite.server.departure import hand_over
 from kafkalite.server.forwarding import Forwarding, Handled
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
@@ -33,6 +34,7 @@ class ClusterLink:
     ) -> None:
         """`image`: the newest that the broker has folded; `checks_views`: see `Peers`."""
         self._clock = clock
+        self._config = config
         self._broker_id = config.node_id
         self._image = image
         self._timeout_ms = config.request_timeout_ms
@@ -49,6 +51,10 @@ class ClusterLink:
         )
         self.apis = CLUSTER_APIS
         """What brokers serve each other besides."""
+
+    async def hand_over(self) -> None:
+        """Before the broker stops: others are to lead what it leads."""
+        await hand_over(self._config, self.controller, self._image, self._clock)
 
     def marker_routes(self, here: Markers) -> MarkerRoutes:
         """To partitions that any broker leads; `here` is for those that this one leads."""
