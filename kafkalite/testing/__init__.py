@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kafkalite.testing.broker import Broker as Broker
     from kafkalite.testing.broker import BrokerError as BrokerError
+    from kafkalite.testing.cluster import Cluster as Cluster
 
-__all__ = ["Broker", "BrokerError"]
+__all__ = ["Broker", "BrokerError", "Cluster"]
 
 
 def __getattr__(name: str) -> object:
+    if name == "Cluster":
+        from kafkalite.testing.cluster import Cluster
+
+        return Cluster
     if name in __all__:
         from kafkalite.testing import broker
 

@@ -124,7 +124,7 @@ class Broker:
         created = life.create_topics(
             topics, checked_topic_configs({} if configs is None else configs)
         )
-        _wait(created, _CREATE_WITHIN_S, f"create topic {name!r}")
+        wait_for(created, _CREATE_WITHIN_S, f"create topic {name!r}")
 
     def __enter__(self) -> Self:
         """See `start`."""
@@ -142,7 +142,7 @@ class Broker:
     async def __aenter__(self) -> Self:
         """See `start`. The running loop goes on meanwhile."""
         try:
-            await _off_loop(self.start)
+            await off_loop(self.start)
         except asyncio.CancelledError:
             self.stop()
             raise
@@ -156,7 +156,7 @@ class Broker:
     ) -> None:
         """See `stop`. The running loop goes on meanwhile, so that its clients can take their
         answers."""
-        await _off_loop(self.stop)
+        await off_loop(self.stop)
 
     def __repr__(self) -> str:
         where = self._bootstrap if self.is_running else "stopped"
@@ -173,7 +173,7 @@ class Broker:
         self._life = life
         atexit.register(self.stop)
         try:
-            address = _wait(life.started, START_WITHIN_S, "start")
+            address = wait_for(life.started, START_WITHIN_S, "start")
         except BaseException:  # Ctrl-C too.
             self._end_life()
             raise
@@ -188,12 +188,12 @@ class Broker:
         atexit.unregister(self.stop)
         life.stop_soon()
         try:
-            _wait(life.ended, STOP_WITHIN_S, "stop")
+            wait_for(life.ended, STOP_WITHIN_S, "stop")
         finally:
             life.join(STOP_WITHIN_S if life.ended.done() else 0)
 
 
-def _wait(future: Future[T], within_s: float, what: str) -> T:
+def wait_for(future: Future[T], within_s: float, what: str) -> T:
     """The result. `BrokerError` when it does not come in time."""
     try:
         return future.result(within_s)
@@ -203,7 +203,7 @@ def _wait(future: Future[T], within_s: float, what: str) -> T:
         raise BrokerError(f"kafkalite did not {what}: it was stopped meanwhile") from error
 
 
-async def _off_loop(function: Callable[[], object]) -> None:
+async def off_loop(function: Callable[[], object]) -> None:
     """Run it on a thread of its own while the asyncio loop goes on. Under any other kind of loop
     run it here: that takes milliseconds."""
     try:
