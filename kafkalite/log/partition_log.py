@@ -374,6 +374,8 @@ class PartitionLog:
         recovery point may have fallen, which the checkpoint must tell before the next append.
         """
         if offset >= self.end_offset:
+            # A leader without records has noted its epoch, of which another one knows nothing.
+            self.epochs.truncate_from_end(self.end_offset)
             return
         folder = self.folder.path
         self.folder.make()

@@ -55,6 +55,11 @@ class Reader(Protocol):
         ...
 
     @property
+    def visible_end(self) -> int:
+        """Where what the client may see of it ends (exclusive)."""
+        ...
+
+    @property
     def partitions(self) -> Sequence[FetchedPartition]:
         """All that were read."""
         ...
@@ -85,6 +90,12 @@ class FetchPass(Protocol):
     @property
     def waits_at(self) -> Sequence[FetchedFrom]:
         """Where more may come; empty when nothing is known that could be waited for."""
+        ...
+
+    @property
+    def has_news(self) -> bool:
+        """Whether `response` would tell anything that a follower is to know at once: it may be the
+        leader next, or be read from."""
         ...
 
     def told(self) -> Iterator[PartitionData]:
@@ -125,6 +136,15 @@ class WholePass:
     def waits_at(self) -> Sequence[FetchedFrom]:
         """See `FetchPass`."""
         return self._read.partitions
+
+    @property
+    def has_news(self) -> bool:
+        """See `FetchPass`; a high watermark is news to whoever tells the one that it has."""
+        return any(
+            data.high_watermark > asked.high_watermark
+            for topic, told in zip(self._request.topics, self._responses, strict=True)
+            for asked, data in zip(topic.partitions, told.partitions, strict=True)
+        )
 
     def told(self) -> Iterator[PartitionData]:
         """See `FetchPass`."""
@@ -191,7 +211,7 @@ class SessionPass:
                 self._told.append((held, data))
             if partition is not None:
                 held.topic = partition.topic
-                if must_tell or held.asked.fetch_offset < data.high_watermark:
+                if must_tell or held.asked.fetch_offset < read.visible_end:
                     self._unsettled.append((held, partition))
                 else:
                     held.settle(partition.fetches)
@@ -201,6 +221,11 @@ class SessionPass:
     def waits_at(self) -> Sequence[FetchedFrom]:
         """See `FetchPass`."""
         return [self._session] if self._is_any_known else []
+
+    @property
+    def has_news(self) -> bool:
+        """See `FetchPass`."""
+        return bool(self._told)
 
     def told(self) -> Iterator[PartitionData]:
         """See `FetchPass`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kafkalite.types import BrokerId, Offset
+from kafkalite.types import BrokerId, Offset, TimestampMs
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 """What `replica.selector.class` names it by."""
@@ -20,6 +20,8 @@ class ReplicaView(NamedTuple):
     broker_id: BrokerId
     rack: str | None
     end_offset: Offset
+    caught_up_ms: TimestampMs = TimestampMs(0)
+    """When it last had all; the later the better."""
 
 
 def nearest_replica(
@@ -31,4 +33,6 @@ def nearest_replica(
     near = [follower for follower in followers if follower.rack == rack]
     if not near:
         return None
-    return max(near, key=lambda replica: (replica.end_offset, replica.broker_id)).broker_id
+    return max(
+        near, key=lambda each: (each.end_offset, each.caught_up_ms, each.broker_id)
+    ).broker_id

@@ -45,6 +45,7 @@ from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
@@ -104,6 +105,7 @@ class Broker:
         self._on_failure = on_failure
         self._is_killed = False
         self.hands_over = True
+        """Whether others are to lead what it leads before it stops; not where all stop at once."""
         self.failure: InvariantError | None = None
         """What must hold and does not. The broker answers nothing from then on, and leaves its
         folder as a crash would, so that the next start checks it."""
@@ -168,6 +170,7 @@ class Broker:
     def _wire(self, storage: Storage) -> Services:
         """The parts that answer requests, of which none does anything yet."""
         config, ports = self._config, self._ports
+        self._link = self._new_link()
         self._replicas = ReplicaManager(
             config.node_id,
             config,
@@ -180,11 +183,13 @@ class Broker:
                 on_settled=lambda settled: self._reports.settled(settled),
                 flush_later=self._flush_later,
             ),
+            ReplicaRoles(config, ports.clock)
+            if self._link is None
+            else self._link.replication.roles,
             clock=ports.clock,
             on_failed=self._folder_failed,
             stop=self.fail,
         )
-        self._link = self._new_link()
         if self._link is None:
             self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
         else:
@@ -248,7 +253,7 @@ class Broker:
         self._groups.stop()
         self._controller.stop()
         if self._link is not None:
-            self._link.peers.stop()
+            self._link.stop()
         with suppress(OSError):  # The reason why it ends says more.
             await self._abandon()
 
@@ -277,7 +282,7 @@ class Broker:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
             if self._link is not None:
-                end.callback(self._link.peers.stop)
+                end.callback(self._link.stop)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
@@ -358,6 +363,8 @@ class Broker:
                 previous_broker_epoch=self._storage.previous_broker_epoch,
             )
         )
+        if self._link is not None:
+            self._link.replication.start(self._replicas.partitions)
         self._controller.start(session)
 
     def _follow_settings(self, image: MetadataImage) -> None:

@@ -17,6 +17,7 @@ from kafkalite.server.departure import hand_over
 from kafkalite.server.forwarding import Forwarding, Handled
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
+from kafkalite.server.replication import Replication
 from kafkalite.server.transaction_markers import Markers
 
 
@@ -49,8 +50,16 @@ class ClusterLink:
             image=image,
             timeout_ms=self._timeout_ms,
         )
+        self.replication = Replication(
+            config, clock, peers=self.peers, submit=self.controller.submit, image=image
+        )
         self.apis = CLUSTER_APIS
         """What brokers serve each other besides."""
+
+    def stop(self) -> None:
+        """Ask the others nothing more."""
+        self.replication.stop()
+        self.peers.stop()
 
     async def hand_over(self) -> None:
         """Before the broker stops: others are to lead what it leads."""

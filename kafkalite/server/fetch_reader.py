@@ -1,7 +1,12 @@
 """One pass over the partitions of a fetch: what each may give now, within the limits of the whole.
 
-Source: Kafka's `KafkaApis.handleFetchRequest` and `ReplicaManager.readFromLog`. What the metadata
-does not know is set apart there: it ends no wait, and stands last in the answer.
+Consumers read below the high watermark, of whoever leads, or, if their version knows of reads from
+followers (KIP-392), of the replica that they ask. Followers read all that the leader's log has;
+that they ask for an offset says that they have what is below.
+
+Source: Kafka's `KafkaApis.handleFetchRequest`, `ReplicaManager.readFromLog` and
+`Partition.fetchRecords`. What the metadata does not know is set apart there: it ends no wait, and
+stands last in the answer.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log import transaction_index as log
 from kafkalite.log.epochs import EpochEnd
 from kafkalite.log.files import Part, release_parts
+from kafkalite.log.log_results import LogRead
 from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.fetch import (
     AbortedTransaction,
@@ -25,13 +31,24 @@ from kafkalite.protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from kafkalite.replica.fetch_answers import FetchedPartition
 from kafkalite.replica.fetch_plan import FetchBudget
+from kafkalite.replica.followers import FollowerFetch
 from kafkalite.server.moved_leaders import current_leader, endpoints
 from kafkalite.server.partition import Partition
 from kafkalite.server.preferred_replica import PreferredReplicas
 from kafkalite.server.request import RequestContext
-from kafkalite.types import READ_COMMITTED, ZERO_UUID, BrokerId, LeaderEpoch, Offset, Uuid
+from kafkalite.types import (
+    READ_COMMITTED,
+    ZERO_UUID,
+    BrokerEpoch,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    Uuid,
+)
 
+_FIRST_VERSION_WITH_RACKS = 11
 _FIRST_VERSION_WITH_LEADERS = 16
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -44,15 +61,18 @@ class FetchReader:
         "_after_wait",
         "_budget",
         "_ctx",
+        "_follower",
         "_is_committed",
-        "_is_follower",
         "_moved_leaders",
+        "_must_lead",
         "_preferred",
+        "_replica_epoch",
         "failed",
         "found",
         "partitions",
         "size_bytes",
         "unknown",
+        "visible_end",
     )
 
     def __init__(
@@ -62,18 +82,20 @@ class FetchReader:
         self._ctx = ctx
         self._budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
         self._is_committed = request.isolation_level == READ_COMMITTED
-        self._is_follower = is_follower(request)
+        self._follower = replica_of(request)
+        self._replica_epoch = BrokerEpoch(request.replica_state.replica_epoch)
+        self._must_lead = ctx.version < _FIRST_VERSION_WITH_RACKS
         self._moved_leaders: set[BrokerId] = set()
         rack = request.rack_id
-        self._preferred = (
-            PreferredReplicas.of(ctx, rack) if rack and not self._is_follower else None
-        )
+        self._preferred = PreferredReplicas.of(ctx, rack) if rack and self._follower < 0 else None
         self._after_wait = after_wait
         self.failed = False
         """Something is to be told at once."""
-        self.found: Partition | None = None
+        self.found: FetchedPartition | None = None
         """The partition that was read last; None when that was refused, or has parted."""
-        self.partitions: list[Partition] = []
+        self.visible_end = Offset(0)
+        """Where what the client may see of it ends."""
+        self.partitions: list[FetchedPartition] = []
         """All that were read."""
         self.size_bytes = 0
         self.unknown: dict[tuple[str | Uuid, int], None] = {}
@@ -88,8 +110,11 @@ class FetchReader:
                 partition = replicas.find_by_id(topic_id, asked.partition)
             else:
                 partition = replicas.find(topic, asked.partition)
-            if self._is_follower:
-                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            claimed = LeaderEpoch(max(asked.current_leader_epoch, -1))
+            if self._follower >= 0:
+                partition.check_follower(self._follower, claimed)
+            else:
+                partition.check_epoch(claimed, must_lead=self._must_lead)
             if self._preferred is not None:
                 replica = self._preferred.choose(partition, asked.fetch_offset)
                 if replica is not None:
@@ -100,29 +125,56 @@ class FetchReader:
                 )
                 if diverging is not None:
                     return self._diverging(partition, asked.partition, diverging)
-            read = partition.read(
-                Offset(asked.fetch_offset),
-                claimed_epoch=LeaderEpoch(max(asked.current_leader_epoch, -1)),
-                max_bytes=self._budget.limit(asked.partition_max_bytes),
-                first_batch_whole=self._budget.first_batch_whole,
-                only_stable=self._is_committed,
-            )
+            if self._follower >= 0:
+                read = self._read_by_follower(partition, asked)
+            else:
+                read = partition.read(
+                    Offset(asked.fetch_offset),
+                    max_bytes=self._budget.limit(asked.partition_max_bytes),
+                    first_batch_whole=self._budget.first_batch_whole,
+                    only_stable=self._is_committed,
+                )
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):
                 partition.refused(error)
             return self._refusal(topic, topic_id, asked.partition, code_for(error))
         self._budget.took(read.size_bytes)
         self.size_bytes += read.size_bytes
-        self.partitions.append(partition)
-        self.found = partition
+        if self._follower >= 0:
+            self.found, self.visible_end = partition.followers, partition.log.end_offset
+        else:
+            self.found, self.visible_end = partition, partition.high_watermark
+        self.partitions.append(self.found)
         return PartitionData(
             partition_index=asked.partition,
-            high_watermark=partition.leading.high_watermark,
+            high_watermark=partition.high_watermark,
             last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log.log_start_offset,
             aborted_transactions=_told(read.aborted) if self._is_committed else None,
             records=b"" if read.part is None else read.part,
         )
+
+    def _read_by_follower(self, partition: Partition, asked: FetchPartition) -> LogRead:
+        """What it asks for it lacks, and has all below: known when it asks, not when it is
+        answered."""
+        log = partition.log
+        read = log.read(
+            Offset(asked.fetch_offset),
+            max_bytes=self._budget.limit(asked.partition_max_bytes),
+            max_offset=log.end_offset,
+            first_batch_whole=self._budget.first_batch_whole,
+        )
+        if self._after_wait is None:
+            fetch = FollowerFetch(
+                Offset(asked.fetch_offset), Offset(asked.log_start_offset), self._replica_epoch
+            )
+            try:
+                partition.fetched_by(self._follower, fetch, self._ctx.services.clock.now_ms())
+            except KafkaError:
+                if read.part is not None:
+                    release_parts([read.part])
+                raise
+        return read
 
     def response(self, responses: list[FetchableTopicResponse]) -> FetchResponse:
         """With the addresses of the leaders that the answers name."""
@@ -157,9 +209,6 @@ class FetchReader:
     ) -> PartitionData:
         """Instead of records: the replica that is nearer to the consumer. It is told at once."""
         leader = partition.leading
-        error = leader.check_epoch(LeaderEpoch(max(asked.current_leader_epoch, -1)))
-        if error:
-            raise KafkaError(error)
         self.failed = True
         return PartitionData(
             partition_index=asked.partition,
@@ -176,7 +225,7 @@ class FetchReader:
         self.failed = True
         return PartitionData(
             partition_index=index,
-            high_watermark=partition.leading.high_watermark,
+            high_watermark=partition.high_watermark,
             last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log.log_start_offset,
             diverging_epoch=EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.end_offset),
@@ -224,9 +273,9 @@ def _key(topic: str, topic_id: Uuid, index: int) -> tuple[str | Uuid, int]:
     return (topic if topic_id == ZERO_UUID else topic_id, index)
 
 
-def is_follower(request: FetchRequest) -> bool:
-    """Whether a broker asks, not a consumer."""
-    return max(request.replica_id, request.replica_state.replica_id) >= 0
+def replica_of(request: FetchRequest) -> BrokerId:
+    """The follower that asks; negative: it is a consumer."""
+    return BrokerId(max(request.replica_id, request.replica_state.replica_id))
 
 
 def failure(index: int, code: ErrorCode) -> PartitionData:

@@ -105,4 +105,4 @@ class Flusher:
         finally:
             log.end_sync(sync, is_durable=is_durable)
         partition.flushed_ms = self._clock.now_ms()
-        partition.synced()
+        partition.synced(self._clock.now_ms())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 from kafkalite.log.segment import TimestampOffset
 from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS, LookupBudget
-from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.partition import Partition
 from kafkalite.types import NO_TIMESTAMP, TimestampMs
 
@@ -30,18 +31,27 @@ _COST = 50
 _BYTES_A_COST = 1024
 
 
+class UpTo(Enum):
+    """How far a client sees (exclusive)."""
+
+    LOG_END = auto()
+    HIGH_WATERMARK = auto()
+    STABLE = auto()
+    """The last stable offset."""
+
+
 def find_offset(
-    partition: Partition,
-    leader: PartitionLeader,
-    timestamp: int,
-    budget: LookupBudget,
-    *,
-    only_stable: bool = False,
+    partition: Partition, timestamp: int, budget: LookupBudget, *, up_to: UpTo
 ) -> TimestampOffset | None:
-    """None: no record is at or after that time below the high watermark; with `only_stable`, below
-    the last stable offset."""
-    log = partition.log
-    end_offset = partition.last_stable_offset if only_stable else leader.high_watermark
+    """Of a partition that is led here. None: no record that the client sees is at or after that
+    time."""
+    log, leader = partition.log, partition.leading
+    if up_to is UpTo.LOG_END:
+        end_offset = log.end_offset
+    elif up_to is UpTo.STABLE:
+        end_offset = partition.last_stable_offset
+    else:
+        end_offset = leader.high_watermark
     if timestamp == LATEST:
         return TimestampOffset(NO_TIMESTAMP, end_offset, leader.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

@@ -1,7 +1,10 @@
-"""One partition on one broker: its log, its leader state, and who waits for it.
+"""One partition on one broker: its log, what it is as a replica, and who waits for it.
 
-Binds the disk (`log`) and the core (`replica`), which do not know each other. Produce and Fetch
-call it directly; nothing in it awaits."""
+Binds the disk (`log`) and the cores (`replica`), which do not know each other. Produce and Fetch
+call it directly; nothing in it awaits.
+
+Consumers see what is below the high watermark, followers all that the log has: both wait here,
+consumers in `fetches` and followers in `followers.fetches`."""
 
 from __future__ import annotations
 
@@ -18,26 +21,49 @@ from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher
+from kafkalite.replica.follower import PartitionFollower, committed_here
+from kafkalite.replica.followers import FollowerFetch
+from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
+from kafkalite.replica.leader_epoch import check_leader_epoch
 from kafkalite.server.purgatory import CommitWait
-from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
+from kafkalite.types import (
+    NO_LEADER_EPOCH,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    TimestampMs,
+    Uuid,
+)
 
 ACKS_ALL = -1
 
 
-class _HeldBack(NamedTuple):
-    """An append that nobody is to see before it is on the disk."""
+class _Unseen(NamedTuple):
+    """An append that consumers do not see yet: it is not committed, or is to be on the disk
+    before."""
 
     end_offset: Offset
     size_bytes: int
 
 
+class FollowerFetches:
+    """Where followers wait, and their sessions, as consumers do at the partition itself."""
+
+    __slots__ = ("fetches", "topic")
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.fetches: dict[FetchWatcher, None] = {}
+
+
 class Partition:
-    """A replica that this broker holds. `leader` is None while another broker leads it."""
+    """A replica that this broker holds. While it leads it has a `leader`, and else, once the
+    metadata tells whom to follow, a `follower`."""
 
     __slots__ = (
-        "_held_back",
         "_stable_to",
+        "_unseen",
         "_unstable_bytes",
         "commits",
         "config",
@@ -45,6 +71,8 @@ class Partition:
         "fetches",
         "flush_later",
         "flushed_ms",
+        "follower",
+        "followers",
         "index",
         "is_internal",
         "last_high_watermark",
@@ -52,6 +80,7 @@ class Partition:
         "log",
         "on_committed",
         "on_refused",
+        "propose_isr",
         "topic",
         "topic_id",
     )
@@ -75,12 +104,15 @@ class Partition:
         self.is_internal = topic in INTERNAL_TOPICS
         """Clients do not append to it."""
         self.leader: PartitionLeader | None = None
+        self.follower: PartitionFollower | None = None
         self.last_high_watermark = Offset(0)
-        """When `leader` was last replaced: the high watermark does not fall with a new epoch."""
+        """While this broker does not lead: it does not fall with a new epoch."""
         self.fetches: dict[FetchWatcher, None] = {}
-        """Fetches that wait, and sessions that have nothing to tell of it."""
+        """Fetches that wait, and sessions that have nothing to tell of it: consumers'."""
+        self.followers = FollowerFetches(topic)
+        """The same of followers."""
         self.commits: dict[CommitWait, None] = {}
-        self._held_back: deque[_HeldBack] = deque()
+        self._unseen: deque[_Unseen] = deque()
         self.flush_later: Callable[[Partition], None] | None = None
         """Has the log synced, and calls `synced` then."""
         self.flushed_ms = TimestampMs(0)
@@ -92,6 +124,15 @@ class Partition:
         """Told of every high watermark: a coordinator that keeps its records here."""
         self.on_refused: Callable[[LogDirectory, OSError], None] | None = None
         """See `refused`."""
+        self.propose_isr: Callable[[Partition, IsrProposal], None] | None = None
+        """Has the controller asked for other in-sync replicas."""
+
+    def configure(self, config: TopicConfig) -> None:
+        """Follow the topic's new settings."""
+        self.config = config
+        self.log.configure(config)
+        if self.leader is not None:
+            self.leader.min_in_sync = config.min_insync_replicas
 
     def refused(self, error: OSError) -> None:
         """Whoever meets an error of the disk tells it here, before the error is answered."""
@@ -107,7 +148,7 @@ class Partition:
 
     @property
     def high_watermark(self) -> Offset:
-        """The leader's, or as it was when this broker last led."""
+        """The leader's, or as far as this follower was told."""
         return self.last_high_watermark if self.leader is None else self.leader.high_watermark
 
     @property
@@ -131,7 +172,7 @@ class Partition:
         nobody sees it until then. `marker_bumps_epoch`: see `ProducerStates.check_marker`.
         """
         leader = self.leading
-        if acks == ACKS_ALL and not leader.has_enough_replicas(self.config.min_insync_replicas):
+        if acks == ACKS_ALL and not leader.has_enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         log = self.log
         appended = log.append_as_leader(
@@ -141,34 +182,100 @@ class Partition:
             origin=origin,
             marker_bumps_epoch=marker_bumps_epoch,
         )
-        if (log.end_offset >= log.flush_at or self._held_back) and self._hold_back(appended):
-            return appended
-        if leader.appended(log.end_offset):
+        if log.end_offset >= log.flush_at or self._unseen:
+            self._append_unseen(leader, appended, now)
+        elif not leader.appended(log.end_offset, now):
+            self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
+        elif leader.high_watermark == log.end_offset:
             self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
+        else:
+            self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
+            self._see(leader.high_watermark)
+        if self.followers.fetches:
+            self._tell_followers(appended.size_bytes)
         return appended
+
+    def _append_unseen(self, leader: PartitionLeader, appended: Appended, now: TimestampMs) -> None:
+        """Others wait to be seen, or the log is to be synced, maybe before this is seen."""
+        log = self.log
+        self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
+        if log.end_offset >= log.flush_at and self.flush_later is not None:
+            self.flush_later(self)
+        if leader.appended(max(self.settled_end, leader.end_offset), now):
+            self._see(leader.high_watermark)
+
+    def _see(self, high_watermark: Offset) -> None:
+        """The high watermark has moved: tell who waits for it, and how much more there is to
+        see."""
+        unseen, size_bytes = self._unseen, 0
+        while unseen and unseen[0].end_offset <= high_watermark:
+            size_bytes += unseen.popleft().size_bytes
+        self._high_watermark_moved(high_watermark, size_bytes)
+
+    def _tell_followers(self, size_bytes: int) -> None:
+        for fetch in list(self.followers.fetches):
+            fetch.more(size_bytes, size_bytes)
+
+    def check_epoch(self, claimed: LeaderEpoch, *, must_lead: bool = True) -> None:
+        """Raise unless `claimed` is the leader epoch that is known here, or -1: FENCED_LEADER_EPOCH
+        or UNKNOWN_LEADER_EPOCH. NOT_LEADER_OR_FOLLOWER when another broker leads, with `must_lead`,
+        or when nothing is known yet of who does."""
+        replica = self.leader or self.follower
+        if replica is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        error = check_leader_epoch(claimed, replica.leader_epoch)
+        if error:
+            raise KafkaError(error)
+        if must_lead and self.leader is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def read(
         self,
         offset: Offset,
         *,
-        claimed_epoch: LeaderEpoch,
         max_bytes: int,
         first_batch_whole: bool,
         only_stable: bool = False,
     ) -> LogRead:
         """What a consumer may see from `offset` on, up to the high watermark; with `only_stable`,
-        up to the last stable offset, and which transactions were aborted in it."""
-        leader = self.leading
-        error = leader.check_epoch(claimed_epoch)
-        if error:
-            raise KafkaError(error)
+        up to the last stable offset, and which transactions were aborted in it. The leader epoch
+        is to be checked before."""
         return self.log.read(
             offset,
             max_bytes=max_bytes,
-            max_offset=self.last_stable_offset if only_stable else leader.high_watermark,
+            max_offset=self.last_stable_offset if only_stable else self.high_watermark,
             first_batch_whole=first_batch_whole,
             tells_aborted=only_stable,
         )
+
+    def check_follower(self, broker: BrokerId, claimed: LeaderEpoch) -> None:
+        """As `check_epoch`, of a follower: the cluster may know already that it has a replica, and
+        this leader not yet."""
+        self.check_epoch(claimed)
+        if not self.leading.has_follower(broker):
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER
+                if claimed == NO_LEADER_EPOCH
+                else ErrorCode.UNKNOWN_LEADER_EPOCH
+            )
+
+    def fetched_by(self, broker: BrokerId, fetch: FollowerFetch, now: TimestampMs) -> None:
+        """A follower asks for what comes at `fetch.offset`: it may commit records, or be in sync
+        with this. NOT_LEADER_OR_FOLLOWER as `PartitionLeader.follower_fetched` says."""
+        leader = self.leading
+        if leader.follower_fetched(broker, fetch, now):
+            self._see(leader.high_watermark)
+        if broker not in leader.isr:
+            self._propose(leader.expand(broker))
+
+    def shrink_isr(self, now: TimestampMs) -> None:
+        """Have followers leave the ISR that have not caught up for too long, if this leads."""
+        if self.leader is not None:
+            self._propose(self.leader.shrink(now))
+
+    def _propose(self, proposal: IsrProposal | None) -> None:
+        if proposal is not None and self.propose_isr is not None:
+            self.propose_isr(self, proposal)
 
     def has_to_commit(self, acks: int) -> bool:
         """Whether what was appended is answered once it is committed, and not at once. With acks=1
@@ -177,16 +284,6 @@ class Partition:
         if acks == ACKS_ALL:
             return True
         return acks != 0 and self.log.is_held_back and len(self.leading.isr) == 1
-
-    def _hold_back(self, appended: Appended) -> bool:
-        """Have the log synced if that is due; whether the append is not to be seen before."""
-        log = self.log
-        if log.end_offset >= log.flush_at and self.flush_later is not None:
-            self.flush_later(self)
-        if not log.is_held_back:
-            return False
-        self._held_back.append(_HeldBack(log.end_offset, appended.size_bytes))
-        return True
 
     @property
     def settled_end(self) -> Offset:
@@ -197,62 +294,90 @@ class Partition:
             return log.end_offset
         return max(log.recovery_point, log.log_start_offset, self.high_watermark)
 
-    def synced(self) -> None:
+    def synced(self, now: TimestampMs) -> None:
         """More of the log is on the disk: let it be seen."""
-        end, leader, size_bytes = self.settled_end, self.leader, 0
-        while self._held_back and self._held_back[0].end_offset <= end:
-            size_bytes += self._held_back.popleft().size_bytes
-        if leader is not None and end > leader.end_offset and leader.appended(end):
-            self._high_watermark_moved(leader.high_watermark, size_bytes)
+        end, leader = self.settled_end, self.leader
+        if leader is not None and end > leader.end_offset and leader.appended(end, now):
+            self._see(leader.high_watermark)
 
     def divergence(self, offset: Offset, last_fetched_epoch: LeaderEpoch) -> EpochEnd | None:
         """Where a log that ends before `offset` in that epoch parts from this one; None when it
-        does not. OFFSET_OUT_OF_RANGE for an epoch that is not known here (KIP-595)."""
+        does not. OFFSET_OUT_OF_RANGE for an epoch that is not known here, and for an offset that is
+        gone (KIP-595)."""
+        if offset < self.log.log_start_offset:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         end = self.log.epochs.end_of(last_fetched_epoch, self.log.end_offset)
         if end is None:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         parted = end.epoch < last_fetched_epoch or end.end_offset < offset
         return end if parted else None
 
-    def change_isr(self, isr: frozenset[BrokerId]) -> None:
-        """Other replicas are in sync now. If one left that others waited for, they wait no more."""
-        leader = self.leading
-        leader.isr = isr
-        if leader.appended(leader.end_offset):
-            for fetch in list(self.fetches):
-                fetch.wake()  # How many bytes became visible is not known; it may be enough.
-            for commit in list(self.commits):
-                commit.committed(self, leader.high_watermark)
-            if self.on_committed is not None:
-                self.on_committed(leader.high_watermark)
+    def isr_changed(self) -> None:
+        """`leader` says that more is committed, since others are in sync now."""
+        self._see(self.leading.high_watermark)
 
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""
         self._remember_high_watermark()
-        self.leader = leader
+        self.leader, self.follower = leader, None
         self._stable_to = self.last_stable_offset
+        self._unseen.clear()
         self.wake_all()
 
+    def epoch_changed(self) -> None:
+        """`leader` leads on, in a newer epoch. Produces go on waiting for their records."""
+        self._see(self.leading.high_watermark)
+        self._wake_fetches()
+
+    def follow(self, follower: PartitionFollower) -> None:
+        """Another broker leads in that epoch, or none."""
+        self.resign()
+        self.follower = follower
+
     def resign(self) -> None:
-        """Another broker leads, or the topic is gone."""
+        """This broker does not lead, or has no replica any more, or the topic is gone."""
         self._remember_high_watermark()
-        self.leader = None
+        self.leader = self.follower = None
+        self._unseen.clear()
         self.wake_all()
+
+    def followed(self, told_high_watermark: int, size_bytes: int) -> None:
+        """As a follower: `size_bytes` were appended, and the leader told that high watermark."""
+        before = self.last_high_watermark
+        end_offset = self.log.end_offset
+        high_watermark = committed_here(before, told_high_watermark, end_offset)
+        if size_bytes and self.fetches:
+            self._unseen.append(_Unseen(end_offset, size_bytes))
+        if high_watermark > before:
+            self.last_high_watermark = high_watermark
+            self._see(high_watermark)
+
+    def truncated(self) -> None:
+        """As a follower: the log is shorter, or begins elsewhere. What consumers see may be less
+        only if what was committed is lost: after an unclean election, or with a disk."""
+        log = self.log
+        start, end = log.log_start_offset, log.end_offset
+        self.last_high_watermark = Offset(max(start, min(self.last_high_watermark, end)))
+        self._unseen.clear()
+        self._wake_fetches()
 
     def _remember_high_watermark(self) -> None:
         if self.leader is not None:
             self.last_high_watermark = self.leader.high_watermark
 
+    def _wake_fetches(self) -> None:
+        for fetch in (*self.fetches, *self.followers.fetches):
+            fetch.wake()
+
     def wake_all(self) -> None:
         """Answer everyone who waits here with what is true now."""
-        for fetch in list(self.fetches):
-            fetch.wake()
+        self._wake_fetches()
         for commit in list(self.commits):
             commit.resolved(self)
 
     def log_start_moved(self) -> None:
         """Records were deleted: fetch sessions have that to tell. It ends no wait."""
-        for fetch in list(self.fetches):
+        for fetch in (*self.fetches, *self.followers.fetches):
             fetch.look_again()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
@@ -262,6 +387,9 @@ class Partition:
         if self.fetches:
             for fetch in list(self.fetches):
                 fetch.more(size_bytes, stable_bytes)
+        if self.followers.fetches:  # A follower is told at once, not with its next records.
+            for fetch in list(self.followers.fetches):
+                fetch.wake()
         if self.commits:
             for commit in list(self.commits):
                 commit.committed(self, high_watermark)

@@ -21,7 +21,7 @@ from kafkalite.ports.entropy import Entropy
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.strays import Strays
-from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
+from kafkalite.types import BrokerId, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
 
@@ -111,6 +111,8 @@ class PartitionHomes:
             self._on_settled(Settled(topic.id, index, directory))
         partition = Partition(topic.name, topic.id, index, log, config, directory)
         partition.flush_later, partition.flushed_ms = self._flush_later, self._clock.now_ms()
+        known = directory.checkpoints.high_watermarks.get(key, log.log_start_offset)
+        partition.last_high_watermark = min(max(known, log.log_start_offset), log.end_offset)
         return partition
 
     def _open_log(
@@ -143,10 +145,3 @@ class PartitionHomes:
         folder = directory.delete_partition(key, self._entropy.uuid())
         if folder is not None:
             self._folders[directory.location].remove_later(folder)
-
-    def checkpointed_high_watermark(self, partition: Partition) -> Offset:
-        """As the last clean stop left it."""
-        key = TopicPartition(partition.topic, partition.index)
-        return partition.directory.checkpoints.high_watermarks.get(
-            key, partition.log.log_start_offset
-        )

@@ -1,11 +1,12 @@
 """Sends consumers that tell their rack to a replica in it, with
 `replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector` (KIP-392).
 
-Followers that count are in sync, have the offset, and the listener that the consumer came in by.
+Followers that count are in sync, have the offset, and the listener that the consumer came in by; of
+several in a rack the one with most, then the one that caught up last. Only leaders send consumers
+away: who has come to a follower is served there.
 
-Kafka differs: of several followers in a rack that have as much it takes the one that caught up
-last; here it is the one with the highest id. It loads selectors that are classes of the user's own;
-here consumers read from the leader then.
+Kafka differs: it loads selectors that are classes of the user's own; here consumers read from the
+leader then.
 
 Source: Kafka's `ReplicaManager.findPreferredReadReplica`.
 """
@@ -37,16 +38,15 @@ class PreferredReplicas:
         return cls(ctx, rack)
 
     def choose(self, partition: Partition, offset: int) -> BrokerId | None:
-        """The follower to read from; None: the leader. NOT_LEADER_OR_FOLLOWER when another broker
-        leads."""
-        leader = partition.leading
-        if offset < partition.log.log_start_offset:
+        """The follower to read from; None: this broker."""
+        leader = partition.leader
+        if leader is None or offset < partition.log.log_start_offset:
             return None
         return nearest_replica(
             self._rack,
             ReplicaView(self._leader, self._racks.get(self._leader), leader.end_offset),
             (
-                ReplicaView(follower, self._racks.get(follower), end_offset)
-                for follower, end_offset in leader.followers_with(offset).items()
+                ReplicaView(id, self._racks.get(id), follower.end_offset, follower.caught_up_ms)
+                for id, follower in leader.followers_with(offset).items()
             ),
         )

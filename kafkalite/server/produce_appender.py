@@ -21,7 +21,7 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
 )
 from kafkalite.server.moved_leaders import current_leader
-from kafkalite.server.partition import Partition
+from kafkalite.server.partition import ACKS_ALL, Partition
 from kafkalite.server.purgatory import CommitWait, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import Codes
@@ -127,6 +127,8 @@ class ProduceAppender:
                     slot.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
                 elif partition.leader.high_watermark < end:
                     slot.error_code = ErrorCode.REQUEST_TIMED_OUT
+                elif self.acks == ACKS_ALL and not partition.leader.kept_enough_replicas:
+                    slot.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
             return response
 
         clock = self.ctx.services.clock

@@ -34,15 +34,14 @@ from kafkalite.metadata.delta import MetadataDelta, PartitionChange
 from kafkalite.metadata.image import (
     ConfigResourceType,
     MetadataImage,
-    PartitionImage,
     TopicImage,
 )
 from kafkalite.ports.clock import Clock, Timer
-from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.disk_troubles import DiskTroubles
 from kafkalite.server.opening_progress import OpeningProgress
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes
+from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
@@ -78,6 +77,7 @@ class ReplicaManager:
         broker_id: BrokerId,
         config: BrokerConfig,
         homes: PartitionHomes,
+        roles: ReplicaRoles,
         *,
         clock: Clock,
         on_failed: Callable[[LogDirectory], None],
@@ -90,6 +90,7 @@ class ReplicaManager:
         """With what the metadata has for this broker and for all."""
         self.homes = homes
         """Strays are to be set aside there before the first `apply`."""
+        self._roles = roles
         self._clock = clock
         self._on_failed = on_failed
         self._stop = stop
@@ -208,6 +209,8 @@ class ReplicaManager:
         """Hold what `image` gives this broker. When it returns, partitions led here are usable, or
         offline."""
         self.image = image
+        if delta.brokers:
+            self._roles.follow_brokers(image)
         for topic in delta.deleted:
             self._delete(topic)
         for change in delta.partitions():
@@ -269,10 +272,13 @@ class ReplicaManager:
             self._retry_at.pop((topic.id, index), None)
             behind = self._behind.pop((topic.id, index), None)
             partition = held.get(index) or behind or self._offline.pop((topic.id, index), None)
-            # One of that name that is still doomed has kept this one from having a folder.
-            self._doomed.setdefault(TopicPartition(topic.name, index), _Doomed(topic.id, partition))
-            if partition is not None:
-                partition.resign()
+            self._doom(topic, index, partition)
+
+    def _doom(self, topic: TopicImage, index: int, partition: Partition | None) -> None:
+        # One of that name that is still doomed has kept this one from having a folder.
+        self._doomed.setdefault(TopicPartition(topic.name, index), _Doomed(topic.id, partition))
+        if partition is not None:
+            self._roles.leave(partition)
 
     def _drop(self, key: TopicPartition) -> None:
         """Let go of a deleted partition's log, and have its folder removed."""
@@ -283,15 +289,25 @@ class ReplicaManager:
             _log.error("%s is deleted, and its folder stays: %s", key, error)
 
     def _fall_behind(self, change: PartitionChange) -> None:
-        if self._broker_id not in change.after.replicas:
-            return  # Reassignment, which takes replicas away, comes with the cluster.
         topic, key = change.topic, (change.topic.id, change.index)
+        if self._broker_id not in change.after.replicas:
+            if change.before is not None and self._broker_id in change.before.replicas:
+                self._take_away(topic, change.index)
+            return
         held = self._by_id.setdefault(topic.id, {})
         self._by_name[topic.name] = held
         self._retry_at.pop(key, None)
         if key not in self._behind:
             partition = held.pop(change.index, None)
             self._behind[key] = partition or self._offline.pop(key, None)
+
+    def _take_away(self, topic: TopicImage, index: int) -> None:
+        """The partition has its replicas elsewhere now."""
+        key = (topic.id, index)
+        self._retry_at.pop(key, None)
+        partition = self._by_id[topic.id].pop(index, None) if topic.id in self._by_id else None
+        partition = partition or self._behind.pop(key, None) or self._offline.pop(key, None)
+        self._doom(topic, index, partition)
 
     def _catch_up(self, topic: TopicImage, index: int, *, makes_folder: bool = False) -> None:
         """Make one that is behind as the image has it, or take it offline. A folder that it lacks
@@ -310,7 +326,7 @@ class ReplicaManager:
                 self._configure_one(partition)
             self.recompresses |= partition.log.validator.target is not None
             held[index] = partition  # First: whoever is woken by what follows looks here.
-            self._follow(partition, topic.partitions[index])
+            self._roles.take(partition, topic.partitions[index])
             if makes_folder:
                 partition.log.folder.make()
         except _UNUSABLE as error:
@@ -319,7 +335,7 @@ class ReplicaManager:
             if partition is not None:
                 del held[index]
                 self._offline[key] = partition
-                partition.resign()
+                self._roles.leave(partition)
             if isinstance(error, OSError):
                 self._retry_at[key] = TimestampMs(self._clock.now_ms() + RETRY_MS)
                 directory = self.homes.directories.of(name)
@@ -329,29 +345,6 @@ class ReplicaManager:
         if self._retry_at.pop(key, None) is not None:
             _log.warning("%s-%d is in use again", topic.name, index)
         self.homes.make_folder_later(partition)
-
-    def _follow(self, partition: Partition, image: PartitionImage) -> None:
-        """Lead or cease to lead, as the metadata says."""
-        if image.leader != self._broker_id:
-            partition.resign()
-            return
-        leader = partition.leader
-        if leader is not None and leader.leader_epoch == image.leader_epoch:
-            partition.change_isr(frozenset(image.isr))
-            return
-        log = partition.log
-        log.begin_epoch(image.leader_epoch)
-        checkpointed = self.homes.checkpointed_high_watermark(partition)
-        before, end = partition.high_watermark, partition.settled_end
-        partition.become_leader(
-            PartitionLeader(
-                self._broker_id,
-                leader_epoch=image.leader_epoch,
-                isr=frozenset(image.isr),
-                end_offset=end,
-                high_watermark=min(max(checkpointed, before), end),
-            )
-        )
 
     def _open(self, topic: TopicImage, index: int) -> Partition:
         config = self._topic_config(topic.name)
@@ -408,7 +401,7 @@ class ReplicaManager:
             if (topic.id, index) in self._behind:
                 partition = self._behind.pop((topic.id, index)) or partition
             if partition is not None:
-                partition.resign()
+                self._roles.leave(partition)
         with suppress(OSError):  # Such a disk may refuse even to close a file.
             directory.abandon()
         self._on_failed(directory)
@@ -424,8 +417,7 @@ class ReplicaManager:
     def _configure_one(self, partition: Partition) -> None:
         config = self._topic_config(partition.topic)
         if config != partition.config:
-            partition.config = config
-            partition.log.configure(config)
+            partition.configure(config)
             self.recompresses |= partition.log.validator.target is not None
 
     def _topic_config(self, topic: str) -> TopicConfig:

@@ -45,6 +45,7 @@ class Reads:
     def __init__(self, logs: Mapping[int, Log]) -> None:
         self.logs = logs
         self.found: Log | None = None
+        self.visible_end = 0
         self.partitions: list[Log] = []
         self.unknown: list[int] = []
         self.wishes: list[FetchPartition] = []
@@ -56,7 +57,7 @@ class Reads:
             self.unknown.append(asked.partition)
             return PartitionData(partition_index=asked.partition, error_code=3, high_watermark=-1)
         self.partitions.append(self.found)
-        end = self.found.end_offset
+        end = self.visible_end = self.found.end_offset
         return PartitionData(
             partition_index=asked.partition,
             high_watermark=end,

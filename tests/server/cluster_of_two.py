@@ -72,6 +72,7 @@ class Other:
         *,
         isr: Sequence[int] | None = None,
         leader: int | None = None,
+        replicas: Sequence[int] | None = None,
     ) -> None:
         """Change a partition, as an election or a shrinking ISR would."""
         topic_id = self.store.image.topics[name].id
@@ -80,6 +81,8 @@ class Other:
             record.isr = list(isr)
         if leader is not None:
             record.leader = leader
+        if replicas is not None:
+            record.replicas = list(replicas)
         self._commit(record)
 
     def configure(self, topic: str, name: str, value: str | None) -> None:

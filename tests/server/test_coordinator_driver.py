@@ -48,6 +48,7 @@ from kafkalite.types import (
 )
 from tests.log.log_fixtures import log_directory
 from tests.server.hand_clock import HandClock
+from tests.server.led_partitions import follower_at
 
 ME, OTHER = BrokerId(1), BrokerId(2)
 TOPIC_ID = Uuid(bytes(15) + b"\x09")
@@ -185,8 +186,7 @@ def test_replies_wait_for_the_high_watermark_and_so_do_reads() -> None:
     read = world.ask(driver, FetchOffsets(None, "g", None))
     assert (replies, read) == ([], [])
     end = world.partition.log.end_offset
-    world.leader.follower_at(OTHER, end)
-    world.partition._high_watermark_moved(end, 1)
+    follower_at(world.partition, OTHER, end)
     assert isinstance(replies[0], OffsetsCommitted)
     assert isinstance(read[0], OffsetsFetched)
 
@@ -265,8 +265,7 @@ def test_a_batch_that_is_refused_for_itself_is_nobody_elses_matter(
         refused = world.commit(driver, 9)
     world.commit(driver, 6, "u")
     end = world.partition.log.end_offset
-    world.leader.follower_at(OTHER, end)
-    world.partition._high_watermark_moved(end, 1)
+    follower_at(world.partition, OTHER, end)
     assert code(refused) == told
     assert isinstance(waiting[0], OffsetsCommitted)
     assert (world.committed(driver), world.committed(driver, "u")) == (5, 6)

@@ -331,7 +331,7 @@ async def test_a_topic_that_only_others_hold_is_led_elsewhere(simulation: Simula
 
 
 @served()
-async def test_followers_are_not_served_yet(running: Running) -> None:
+async def test_a_broker_that_has_no_replica_is_not_served(running: Running) -> None:
     image = await running.create("t")
     old = fetch("t", {0: 0})
     old.replica_id = 2

@@ -26,6 +26,7 @@ from kafkalite.server.offset_lookup import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
+    UpTo,
     cost_of,
     find_offset,
 )
@@ -210,7 +211,7 @@ async def test_who_has_gone_has_nothing_looked_up(running: Running) -> None:
     asked = list_offsets("t", *((index, START_MS) for index in range(20)))
     looked_up = 0
 
-    def find_nothing(*_: object, only_stable: bool) -> None:
+    def find_nothing(*_: object, up_to: UpTo) -> None:
         nonlocal looked_up
         looked_up += 1
         if looked_up == 4:
@@ -234,5 +235,5 @@ async def test_what_a_lookup_reads_counts(running: Running) -> None:
     partition = running.partition("t")
     for timestamp, least, most in ((LATEST, 50, 50), (START_MS + 4_999, 10_000, 20_000)):
         budget = LookupBudget()
-        find_offset(partition, partition.leading, timestamp, budget)
+        find_offset(partition, timestamp, budget, up_to=UpTo.HIGH_WATERMARK)
         assert least <= cost_of(budget) <= most

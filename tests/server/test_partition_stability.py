@@ -21,6 +21,7 @@ from kafkalite.types import (
     Uuid,
 )
 from tests.log.log_fixtures import log_directory
+from tests.server.led_partitions import follower_at
 
 ME, OTHER = BrokerId(1), BrokerId(2)
 NOW = TimestampMs(1_000)
@@ -89,12 +90,12 @@ class World:
 def test_a_transaction_ends_when_its_marker_is_committed() -> None:
     world = World(frozenset({ME, OTHER}))
     world.write(7)
-    world.leader.follower_at(OTHER, Offset(1))
+    follower_at(world.partition, OTHER, 1)
     assert world.partition.last_stable_offset == 0
     world.end(7)
     assert world.partition.high_watermark == 1
     assert world.partition.last_stable_offset == 0, "the marker may still be lost"
-    world.leader.follower_at(OTHER, Offset(2))
+    follower_at(world.partition, OTHER, 2)
     assert world.partition.last_stable_offset == 2
 
 

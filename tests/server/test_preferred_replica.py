@@ -12,8 +12,8 @@ from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse, Parti
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.replica.read_replica import RACK_AWARE
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import Offset
 from tests.server.cluster_of_two import OTHER, Other, two_brokers
+from tests.server.led_partitions import follower_at
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import PRODUCE, Running, simulated
 
@@ -39,8 +39,7 @@ async def two_racks(
 
 def catch_up(running: Running, end_offset: int) -> None:
     """Broker 2 has all below, as if it had asked for that offset."""
-    partition = running.partition("t")
-    partition.leading.follower_at(OTHER, Offset(end_offset))
+    follower_at(running.partition("t"), OTHER, end_offset)
 
 
 def consumer(rack: str, offset: int = 0, *, epoch: int = -1) -> FetchRequest:
@@ -109,9 +108,20 @@ async def test_a_follower_must_have_the_offset_be_in_sync_and_be_there(
 
 @simulated
 async def test_what_is_wrong_with_the_request_is_told_first(simulation: Simulation) -> None:
-    async with two_racks(simulation) as (running, other):
+    async with two_racks(simulation) as (running, _):
         told = await ask(running, consumer("there", epoch=9))
         assert told.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+@simulated
+async def test_who_has_come_to_a_follower_is_served_there(simulation: Simulation) -> None:
+    """Versions before 11 know nothing of it."""
+    async with two_racks(simulation) as (running, other):
         other.change("t", leader=2)
         told = await ask(running, consumer("there"))
+        assert (told.error_code, told.preferred_read_replica) == (ErrorCode.NONE, -1)
+        assert (told.high_watermark, values(told)) == (2, [b"a", b"b"])
+        told = await ask(running, consumer(""), 10)
         assert told.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        told = await ask(running, consumer("", epoch=0))
+        assert told.error_code == ErrorCode.FENCED_LEADER_EPOCH

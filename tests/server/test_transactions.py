@@ -21,6 +21,7 @@ from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import READ_COMMITTED, BrokerId, Offset
+from tests.server.led_partitions import set_isr
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
 from tests.server.transactions import (
@@ -413,14 +414,14 @@ async def test_a_transaction_is_complete_when_its_markers_are_committed(running:
     await producer.write("topic", b"a")
     partition = running.partition("topic")
     leader_only = frozenset(partition.leading.isr)
-    partition.change_isr(leader_only | {BrokerId(99)})
+    set_isr(partition, leader_only | {BrokerId(99)})
     assert await producer.end(commits=True) is ErrorCode.NONE
     await running.wait_ms(10)
     assert state(running) is TransactionState.PREPARE_COMMIT
     assert await seen(running, "topic") == []
     await running.wait_ms(5_200)
     assert partition.log.end_offset == 3, "two markers"
-    partition.change_isr(leader_only)
+    set_isr(partition, leader_only)
     await running.wait_ms(1)
     assert state(running) is TransactionState.COMPLETE_COMMIT
     assert await seen(running, "topic") == [b"a"]
@@ -434,7 +435,7 @@ async def test_what_is_decided_is_sent_when_it_is_committed(running: Running) ->
     transactions = running.broker._services.transactions
     home = running.partition("__transaction_state", transactions.partition_of(ID))
     leader_only = frozenset(home.leading.isr)
-    home.change_isr(leader_only | {BrokerId(99)})
+    set_isr(home, leader_only | {BrokerId(99)})
     client = await running.connect("ends")
     request = EndTxnRequest(
         transactional_id=ID,
@@ -446,7 +447,7 @@ async def test_what_is_decided_is_sent_when_it_is_committed(running: Running) ->
     await running.wait_ms(10)
     assert not answer.done()
     assert running.partition("topic").log.end_offset == 1, "no marker yet"
-    home.change_isr(leader_only)
+    set_isr(home, leader_only)
     await running.wait_ms(1)
     assert answer.result().error_code == ErrorCode.NONE
     assert await seen(running, "topic") == [b"a"]

@@ -12,14 +12,15 @@ it. The first batch of the first partition that has one is given whole, above ev
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
 Whoever tells its rack may be sent to a replica in it: `server/preferred_replica.py`.
-Whoever tells the epoch of its last record (version 12 on) learns where its log and the leader's
-part. A partition that is asked twice is answered once, as asked last. `read_committed` sees what is
-below the last stable offset, and is told what in it was aborted.
+Who may read what of which replica: `server/fetch_reader.py`. Whoever tells the epoch of its last
+record (version 12 on) learns where its log and the leader's part. A partition that is asked twice
+is answered once, as asked last. `read_committed` is told what was aborted.
+
+Kafka differs: a follower whose fetch waits hears of a new high watermark with the next records.
+Here it does at once.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
-
-Missing: followers, which come with replication (a consumer is sent to none before).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from kafkalite.replica.fetch_answers import (
 )
 from kafkalite.replica.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Told
 from kafkalite.server.apis.api import Api
-from kafkalite.server.fetch_reader import FetchReader, failure, is_follower, release_records
+from kafkalite.server.fetch_reader import FetchReader, failure, release_records, replica_of
 from kafkalite.server.purgatory import FetchWait, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import ISOLATION_LEVELS, READ_COMMITTED, TimestampMs
@@ -49,7 +50,6 @@ API = Api(
     FetchResponse,
     min_version=4,
     max_version=18,
-    missing="followers",
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
@@ -74,7 +74,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
 
     read = FetchReader(ctx, request)
     first = new_pass(read)
-    if _is_enough(request, read) or not (waits_at := first.waits_at):
+    if _is_enough(request, read, first) or not (waits_at := first.waits_at):
         return first.response()
     # Slices are taken anew at the end, so that none is held while nothing is sent.
     release_records(first.told())
@@ -139,12 +139,14 @@ def _begin_session(ctx: RequestContext, request: FetchRequest, told: list[Told])
     return services.fetch_sessions.create(
         told,
         candidate_id=int.from_bytes(services.entropy.token_bytes(4), "big") >> 1 or 1,
-        is_privileged=is_follower(request),
+        is_privileged=replica_of(request) >= 0,
         uses_topic_ids=ctx.version >= _FIRST_VERSION_WITH_TOPIC_IDS,
         now=services.clock.now_ms(),
     )
 
 
-def _is_enough(request: FetchRequest, read: FetchReader) -> bool:
-    """Whether to answer at once what was read."""
-    return request.max_wait_ms <= 0 or read.size_bytes >= request.min_bytes or read.failed
+def _is_enough(request: FetchRequest, read: FetchReader, first: FetchPass) -> bool:
+    """Whether to answer at once what was read; to followers, whatever is new to them."""
+    if request.max_wait_ms <= 0 or read.size_bytes >= request.min_bytes or read.failed:
+        return True
+    return replica_of(request) >= 0 and first.has_news

@@ -9,6 +9,8 @@ Versions: 1 to 11.
 A special timestamp that the request's version does not know yet gets UNSUPPORTED_VERSION, as in
 Kafka.
 
+Followers are told where the log ends, consumers where the records do that they may see.
+
 A topic that stands twice in a request is answered once; an isolation level that there is not gives
 UNKNOWN_SERVER_ERROR.
 """
@@ -29,7 +31,7 @@ from kafkalite.protocol.messages.list_offsets import (
 )
 from kafkalite.protocol.records.times import LookupBudget
 from kafkalite.server.apis.api import Api
-from kafkalite.server.offset_lookup import FIRST_VERSIONS, cost_of, find_offset
+from kafkalite.server.offset_lookup import FIRST_VERSIONS, UpTo, cost_of, find_offset
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.turns import answer_in_turns
@@ -71,6 +73,7 @@ def _answer_each(
     ctx: RequestContext, request: ListOffsetsRequest, topics: _Answers
 ) -> Iterator[int]:
     """Answer one partition after the other: what it cost, for `Turns`."""
+    up_to = _up_to(request)
     for topic in request.topics:
         answers = topics.setdefault(topic.name, {})
         for asked in topic.partitions:
@@ -79,8 +82,7 @@ def _answer_each(
             if index in answers:
                 answers[index] = _nothing(index, ErrorCode.INVALID_REQUEST)
             else:
-                only_stable = request.isolation_level == READ_COMMITTED
-                answers[index] = _one(ctx, topic.name, asked, budget, only_stable=only_stable)
+                answers[index] = _one(ctx, topic.name, asked, budget, up_to)
             yield cost_of(budget)
 
 
@@ -97,23 +99,26 @@ def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOf
     )
 
 
+def _up_to(request: ListOffsetsRequest) -> UpTo:
+    """How far this client sees: a follower has what no consumer may see yet."""
+    if request.replica_id >= 0:
+        return UpTo.LOG_END
+    return UpTo.STABLE if request.isolation_level == READ_COMMITTED else UpTo.HIGH_WATERMARK
+
+
 def _one(
     ctx: RequestContext,
     topic: str,
     asked: ListOffsetsPartition,
     budget: LookupBudget,
-    *,
-    only_stable: bool,
+    up_to: UpTo,
 ) -> ListOffsetsPartitionResponse:
     if asked.timestamp < 0 and ctx.version < FIRST_VERSIONS.get(asked.timestamp, 1 << 15):
         return _nothing(asked.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         partition = ctx.services.replicas.find(topic, asked.partition_index)
-        leader = partition.leading
-        error = leader.check_epoch(LeaderEpoch(asked.current_leader_epoch))
-        if error:
-            raise KafkaError(error)
-        found = find_offset(partition, leader, asked.timestamp, budget, only_stable=only_stable)
+        partition.check_epoch(LeaderEpoch(asked.current_leader_epoch))
+        found = find_offset(partition, asked.timestamp, budget, up_to=up_to)
     except (KafkaError, CorruptRecordError, OSError) as error:
         return _nothing(asked.partition_index, code_for(error))
     if found is None:

@@ -70,9 +70,7 @@ def _one(ctx: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> Ep
     index = asked.partition
     try:
         partition = ctx.services.replicas.find(topic, index)
-        refusal = partition.leading.check_epoch(LeaderEpoch(asked.current_leader_epoch))
-        if refusal:
-            raise KafkaError(refusal)
+        partition.check_epoch(LeaderEpoch(asked.current_leader_epoch))
         log = partition.log
         end = log.epochs.end_of(LeaderEpoch(asked.leader_epoch), log.end_offset)
     except (KafkaError, CorruptRecordError, OSError) as error:

@@ -1,0 +1,155 @@
+"""One partition that this broker follows: what is asked of its leader, and what of the answers is
+written here.
+
+Carries out what `replica/follower.py` decides. Nothing in it waits or connects.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kafkalite.errors import CorruptRecordError, ErrorCode
+from kafkalite.log.follower_log import BeginsBelowError, append_as_follower
+from kafkalite.protocol.messages.fetch import EpochEndOffset, FetchPartition, PartitionData
+from kafkalite.replica.follower import LogPoint, PartitionFollower, Step, truncation_offset
+from kafkalite.replica.follower_session import PartitionKey
+from kafkalite.server.partition import Partition
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
+
+_log = logging.getLogger(__name__)
+
+
+class FollowedPartition:
+    """In one leader epoch."""
+
+    __slots__ = ("_max_bytes", "core", "key", "name", "partition")
+
+    def __init__(self, partition: Partition, core: PartitionFollower, max_bytes: int) -> None:
+        """`max_bytes`: `replica.fetch.max.bytes`."""
+        self.partition = partition
+        self.core = core
+        self.key = PartitionKey(partition.topic_id, partition.index)
+        self.name = TopicPartition(partition.topic, partition.index)
+        self._max_bytes = max_bytes
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the metadata has not told of another leader or epoch since."""
+        return self.partition.follower is self.core
+
+    def asked(self) -> FetchPartition:
+        """How to fetch it now."""
+        log = self.partition.log
+        return FetchPartition(
+            partition=self.partition.index,
+            current_leader_epoch=self.core.leader_epoch,
+            fetch_offset=log.end_offset,
+            last_fetched_epoch=log.epochs.latest,
+            log_start_offset=log.log_start_offset,
+            partition_max_bytes=self._max_bytes,
+            high_watermark=self.partition.high_watermark,
+        )
+
+    def answered(self, data: PartitionData, asked: FetchPartition, now: TimestampMs) -> Step:
+        """Take in what the leader answered to `asked`: what was done, or is to be done
+        (`ASK_END`)."""
+        diverging = data.diverging_epoch
+        step = self.core.answered(
+            ErrorCode(data.error_code),
+            asked_from=Offset(asked.fetch_offset),
+            end_offset=self.partition.log.end_offset,
+            diverges=diverging.epoch >= 0,
+            now=now,
+        )
+        if step is Step.WAIT:
+            _log.info("%s: its leader answers %s", self.name, ErrorCode(data.error_code).name)
+        try:
+            if step is Step.APPEND:
+                self._append(data, now)
+            elif step is Step.TRUNCATE:
+                self._truncate_to(self._where_it_parts(diverging), now)
+        except (OSError, CorruptRecordError) as error:
+            return self._failed(error, now)
+        return step
+
+    def leader_ends(self, end_offset: Offset, now: TimestampMs) -> bool:
+        """The leader's log, which does not have what was asked for, ends there. False: that is no
+        reason, and it is to be asked where it begins."""
+        if end_offset >= self.partition.log.end_offset:
+            return False
+        try:
+            self._truncate_to(end_offset, now)
+        except OSError as error:
+            self._failed(error, now)
+        return True
+
+    def leader_begins(self, start_offset: Offset, now: TimestampMs) -> None:
+        """The leader's log begins there."""
+        log = self.partition.log
+        if start_offset <= log.end_offset:
+            self.core.failed(now)  # Then it cannot be told why it refused.
+            return
+        _log.warning(
+            "%s ends at offset %d, below %d, where its leader's begins: it begins anew there",
+            self.name,
+            log.end_offset,
+            start_offset,
+        )
+        try:
+            self._restart_at(start_offset, now)
+        except OSError as error:
+            self._failed(error, now)
+
+    def _append(self, data: PartitionData, now: TimestampMs) -> None:
+        partition, records, size_bytes = self.partition, data.records, 0
+        log = partition.log
+        if records:
+            # What the codec gives of a field of record bytes, when it decodes.
+            assert isinstance(records, memoryview)
+            epoch = self.core.leader_epoch
+            try:
+                size_bytes = append_as_follower(log, records, leader_epoch=epoch, now=now)
+            except BeginsBelowError as below:
+                self._restart_at(below.offset, now)
+                size_bytes = append_as_follower(log, records, leader_epoch=epoch, now=now)
+            if log.end_offset >= log.flush_at and partition.flush_later is not None:
+                partition.flush_later(partition)
+        partition.followed(data.high_watermark, size_bytes)
+        start = min(data.log_start_offset, partition.high_watermark)
+        if start > log.log_start_offset:
+            log.delete_records(Offset(start))
+            partition.log_start_moved()
+
+    def _where_it_parts(self, diverging: EpochEndOffset) -> Offset:
+        log = self.partition.log
+        epoch = LeaderEpoch(diverging.epoch)
+        here = log.epochs.end_of(min(epoch, log.epochs.latest), log.end_offset)
+        return truncation_offset(
+            LogPoint(epoch, Offset(diverging.end_offset)),
+            None if here is None else LogPoint(here.epoch, here.end_offset),
+            log.end_offset,
+        )
+
+    def _truncate_to(self, offset: Offset, now: TimestampMs) -> None:
+        partition = self.partition
+        if offset < partition.high_watermark:
+            _log.warning(
+                "%s is cut at offset %d, below its high watermark %d",
+                self.name,
+                offset,
+                partition.high_watermark,
+            )
+        partition.directory.truncate_partition(self.name, offset, now)
+        partition.truncated()
+
+    def _restart_at(self, offset: Offset, now: TimestampMs) -> None:
+        self.partition.directory.restart_partition(self.name, offset, now)
+        self.partition.truncated()
+
+    def _failed(self, error: OSError | CorruptRecordError, now: TimestampMs) -> Step:
+        """The disk, or the leader's bytes, are not to be trusted: maybe the next time."""
+        _log.error("%s cannot be followed: %s", self.name, error)
+        if isinstance(error, OSError):
+            self.partition.refused(error)
+        self.core.failed(now)
+        return Step.WAIT
