@@ -17,7 +17,12 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from compat_tests import admin_requests, config_requests, group_config_requests
+from compat_tests import (
+    admin_requests,
+    config_requests,
+    group_config_requests,
+    replica_requests,
+)
 from kafkalite.protocol.headers import request_frame
 from tests.server.admin_answers import Fields, comparable, decode_answer
 
@@ -35,7 +40,10 @@ def main() -> None:
         connection.makefile("rb") as answers,
     ):
         for request, version in chain(
-            admin_requests.requests(), config_requests.requests(), group_config_requests.requests()
+            admin_requests.requests(),
+            config_requests.requests(),
+            group_config_requests.requests(),
+            replica_requests.requests(),
         ):
             api = type(request).__name__.removesuffix("Request")
             if api.startswith(("Describe", "Produce")):

@@ -1,5 +1,5 @@
-"""CreatePartitions, DescribeTopicPartitions and ListPartitionReassignments while a broker runs.
-What they answer to odd requests is in `test_admin_answers.py`."""
+"""CreatePartitions and DescribeTopicPartitions while a broker runs. What they answer to odd
+requests is in `test_admin_answers.py`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,6 @@ from kafkalite.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from kafkalite.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-    ListPartitionReassignmentsTopics,
-)
-from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
@@ -143,51 +137,3 @@ async def test_leaders_isr_and_partitions_without_a_leader(simulation: Simulatio
         assert (first.replica_nodes, first.isr_nodes) == ([2, 1], [2])
         assert (second.error_code, second.leader_id) == (ErrorCode.NONE, 1)
         assert first.leader_epoch == 1
-
-
-# ListPartitionReassignments.
-
-
-def moving(
-    answer: ListPartitionReassignmentsResponse,
-) -> list[tuple[str, int, list[int], list[int], list[int]]]:
-    return [
-        (t.name, p.partition_index, p.replicas, p.adding_replicas, p.removing_replicas)
-        for t in answer.topics
-        for p in t.partitions
-    ]
-
-
-@simulated
-async def test_replicas_that_move_are_listed(simulation: Simulation) -> None:
-    """As a Kafka may leave them in the metadata."""
-    async with two_brokers(simulation) as (running, other):
-        other.create("t", [1], [1])
-        other.create("u", [1])
-        change = PartitionChangeRecord(
-            partition_id=1,
-            topic_id=running.topic("t").id,
-            replicas=[1, 2],
-            adding_replicas=[2],
-            removing_replicas=[1],
-        )
-        other._commit(change)
-        client = await running.client()
-        expected = [("t", 1, [1, 2], [2], [1])]
-        for topics, found in (
-            (None, expected),
-            ([("t", [0, 1, 7]), ("absent", [0])], expected),
-            ([("t", [0]), ("u", [0])], []),
-            ([], []),
-        ):
-            request = ListPartitionReassignmentsRequest(
-                topics=None
-                if topics is None
-                else [
-                    ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes)
-                    for name, indexes in topics
-                ]
-            )
-            answer = await client.ask(request, 0, ListPartitionReassignmentsResponse)
-            assert (answer.error_code, answer.error_message) == (ErrorCode.NONE, None)
-            assert moving(answer) == found

@@ -37,13 +37,9 @@ API = Api(
 )
 
 
-def handle(
-    ctx: RequestContext, request: ListPartitionReassignmentsRequest
-) -> ListPartitionReassignmentsResponse | Parked:
+def handle(ctx: RequestContext, request: ListPartitionReassignmentsRequest) -> Parked:
     """Ask the controller, and wait for it."""
     asked = request.topics
-    if asked is not None and not asked:
-        return ListPartitionReassignmentsResponse(error_message="")  # Not null, as Kafka has it.
     parked, on_reply = parked_answer(
         ctx.services, answer=_response, refuse=partial(refuse, request)
     )

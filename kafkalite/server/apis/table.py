@@ -7,6 +7,7 @@ from kafkalite.server.apis import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -20,8 +21,10 @@ from kafkalite.server.apis import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -43,6 +46,7 @@ from kafkalite.server.apis import (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
     write_txn_markers,
 )
 from kafkalite.server.apis.api import ApiModule
@@ -77,11 +81,15 @@ APIS: tuple[ApiModule, ...] = (
     describe_log_dirs,  # 35
     create_partitions,  # 37
     delete_groups,  # 42
+    elect_leaders,  # 43
     incremental_alter_configs,  # 44
+    alter_partition_reassignments,  # 45
     list_partition_reassignments,  # 46
     offset_delete,  # 47
+    describe_quorum,  # 55
     describe_cluster,  # 60
     describe_producers,  # 61
+    unregister_broker,  # 64
     describe_transactions,  # 65
     list_transactions,  # 66
     consumer_group_heartbeat,  # 68
