@@ -93,9 +93,11 @@ def lose_broker(
     image: MetadataImage, event: LoseBroker, settings: ControllerSettings
 ) -> list[Change]:
     """Records that fence the broker and move its partitions; none when it has registered anew
-    since."""
+    since. ZooKeeper does not remember brokers that are gone: of them only partitions tell."""
     known = image.brokers.get(event.broker_id)
-    if known is None or known.epoch != event.broker_epoch or known.fenced:
+    if known is None:
+        return list(after_loss(image, event.broker_id, candidates_of(image), settings))
+    if known.epoch != event.broker_epoch or known.fenced:
         return []
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE

@@ -11,6 +11,7 @@ from kafkalite.controller.brokers import await_missing, lose_broker, register_br
 from kafkalite.controller.configs import alter_configs
 from kafkalite.controller.departures import shut_down_broker, unregister_broker
 from kafkalite.controller.directories import assign_directories, fail_directories
+from kafkalite.controller.elections import without_leader
 from kafkalite.controller.events import (
     AllocateProducerIds,
     AlterConfigs,
@@ -34,6 +35,7 @@ from kafkalite.controller.leader_elections import (
     first_timers,
     next_timer,
 )
+from kafkalite.controller.partition_change import candidates_of
 from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
 from kafkalite.controller.reassignments import alter_reassignments, list_reassignments
@@ -101,6 +103,7 @@ class Controller:
             case StartTerm():
                 min_in_sync = settings.topics.min_in_sync_replicas
                 records = bootstrap(image, min_in_sync)
+                records += without_leader(image, candidates_of(image), settings)
                 timers = (
                     *await_missing(image, event, now),
                     *first_timers(settings, now),

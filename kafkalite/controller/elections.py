@@ -99,6 +99,21 @@ def after_return(
                 yield change
 
 
+def without_leader(
+    image: MetadataImage, candidates: Candidates, settings: ControllerSettings
+) -> Iterator[PartitionChangeRecord]:
+    """Leaders for partitions that have none, where one can be had: a controller that died over
+    ZooKeeper may have left some, since it learns there of who comes and goes before it decides."""
+    for topic in image.topics.values():
+        election = settings.election(image, topic.name)
+        for index, partition in enumerate(topic.partitions):
+            if partition.leader == NO_LEADER:
+                target = target_of(partition)
+                change = partition_change(topic, index, target, candidates, election=election)
+                if change is not None:
+                    yield change
+
+
 def after_failed_folders(
     image: MetadataImage,
     broker: BrokerId,

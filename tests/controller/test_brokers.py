@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.controller.brokers import SESSION_TIMEOUT_MS, check_broker_epoch
+from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
     BrokerRegistered,
     LoseBroker,
@@ -12,14 +13,16 @@ from kafkalite.controller.events import (
 )
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage
 from kafkalite.metadata.store import BrokerRegistration
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
 )
-from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
+from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, TimestampMs
 from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
+from tests.controller.sample_partitions import change, partition
 
 
 def register(cluster: Cluster, registration: BrokerRegistration, epoch: int) -> object:
@@ -123,6 +126,29 @@ def test_who_is_not_registered_cannot_be_lost(id: int, epoch: int) -> None:
     cluster = Cluster(1)
     cluster.feed(LoseBroker(BrokerId(id), BrokerEpoch(epoch)))
     assert cluster.records == ()
+
+
+def test_what_a_forgotten_broker_led_moves() -> None:
+    live, gone = BrokerImage(BrokerId(2), BrokerEpoch(5), uuid(5), (), {}, fenced=False), 1
+    led = partition((gone, 2), (gone, 2), gone)
+    core = Controller(
+        image=MetadataImage(
+            topics={"t": TopicImage("t", uuid(1), (led,))},
+            topics_by_id={uuid(1): TopicImage("t", uuid(1), (led,))},
+            brokers={live.id: live},
+        )
+    )
+    outcome = core.decide(LoseBroker(BrokerId(gone), NO_BROKER_EPOCH), NOW)
+    assert outcome.records == (change(isr=[2], leader=2),)
+
+
+def test_a_new_term_finds_leaders() -> None:
+    cluster = Cluster(1)
+    cluster.create_one(NewTopic("t"))
+    lost = PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=-1)
+    cluster.controller.apply(lost)
+    cluster.feed(StartTerm((BrokerId(1),)))
+    assert cluster.records == (change(leader=1),)
 
 
 def test_all_brokers_lost_and_back() -> None:

@@ -8,6 +8,7 @@ from kafkalite.controller.elections import (
     after_return,
     broker_lost,
     broker_returned,
+    without_leader,
 )
 from kafkalite.controller.partition_change import Election
 from kafkalite.controller.settings import ControllerSettings
@@ -123,3 +124,13 @@ def test_what_was_in_failed_folders_is_lost() -> None:
     image = MetadataImage(topics={"t": TopicImage("t", uuid(1), (here, gone, led_elsewhere))})
     (found,) = after_failed_folders(image, ONE, [uuid(8)], active(1, 2), ControllerSettings())
     assert (found.partition_id, found.leader, found.isr) == (1, 2, [2])
+
+
+def test_whoever_can_leads_what_has_no_leader() -> None:
+    partitions = (
+        partition((1, 2), (2,), -1),
+        partition((1, 2), (2,), 2),
+        partition((1,), (1,), -1),
+    )
+    image = MetadataImage(topics={"t": TopicImage("t", uuid(1), partitions)})
+    assert list(without_leader(image, active(2), ControllerSettings())) == [change(leader=2)]
