@@ -16,11 +16,9 @@ Who may read what of which replica: `server/fetch_reader.py`. Whoever tells the 
 record (version 12 on) learns where its log and the leader's part. A partition that is asked twice
 is answered once, as asked last. `read_committed` is told what was aborted.
 
-Kafka differs: a follower whose fetch waits hears of a new high watermark with the next records.
-Here it does at once.
-
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
-there are records. Here such a limit is 0.
+there are records. Here such a limit is 0. A follower whose fetch waits hears of a new high
+watermark with the next records; here it does at once.
 """
 
 from __future__ import annotations
