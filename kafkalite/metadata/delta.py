@@ -3,12 +3,14 @@ caches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kafkalite.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
 from kafkalite.types import BrokerId
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +75,30 @@ def whole(image: MetadataImage) -> MetadataDelta:
         configs=tuple(image.configs),
         features=bool(image.features),
     )
+
+
+def difference(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
+    """Between two images of one cluster, whatever happened in between."""
+    deleted, created, changed = [], [], []
+    for name, old in before.topics.items():
+        new = after.topics.get(name)
+        if new is None or new.id != old.id:
+            deleted.append(old)
+    for name, new in after.topics.items():
+        known = before.topics.get(name)
+        if known is None or known.id != new.id:
+            created.append(new)
+        elif known != new:
+            changed.append(TopicChange(known, new))
+    return MetadataDelta(
+        deleted=tuple(deleted),
+        created=tuple(created),
+        changed=tuple(changed),
+        brokers=_differing(before.brokers, after.brokers),
+        configs=_differing(before.configs, after.configs),
+        features=before.features != after.features,
+    )
+
+
+def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> tuple[K, ...]:
+    return tuple(key for key in {**before, **after} if before.get(key) != after.get(key))

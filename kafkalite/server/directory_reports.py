@@ -70,6 +70,8 @@ class DirectoryReports:
         if me is None:
             self._report_later(RETRY_MS)
             return
+        if not me.log_dirs:  # ZooKeeper has no place for where a replica is.
+            self._settled.clear()
         if self._failed:
             gone = tuple(self._failed)
             self._controller.submit(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kafkalite.metadata.delta import whole
+from kafkalite.metadata.delta import MetadataDelta, difference, whole
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord, PartitionChangeRecord
 from tests.metadata.sample_changes import (
@@ -44,3 +44,27 @@ def test_the_whole_image_as_new() -> None:
     assert delta.configs == (ConfigResource(ConfigResourceType.TOPIC, "t"),)
     assert delta.features
     assert whole(MetadataImage()) == folded(MetadataImage()).delta
+
+
+def test_the_difference_between_two_images() -> None:
+    before = image_of(
+        topic("gone", 1), topic("again", 2), topic("grown", 3), topic("kept", 4), registration(1)
+    )
+    after = image_of(
+        topic("again", 5),
+        topic("grown", 3),
+        partition(3, 0, [1]),
+        topic("kept", 4),
+        topic("new", 6),
+        registration(1),
+        registration(2),
+        setting(2, "new", "cleanup.policy", "compact"),
+    )
+    delta = difference(before, after)
+    assert {each.id for each in delta.deleted} == {uuid(1), uuid(2)}
+    assert {each.id for each in delta.created} == {uuid(5), uuid(6)}
+    assert [each.after.name for each in delta.changed] == ["grown"]
+    assert delta.brokers == (2,)
+    assert delta.configs == (ConfigResource(2, "new"),)
+    assert not delta.features
+    assert difference(before, before) == MetadataDelta()
