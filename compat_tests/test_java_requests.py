@@ -11,8 +11,12 @@ from compat_tests.golden import Fields, Golden, rows
 GROUP, ABSENT = "gclassic", "no-such-group"
 """Whom the recorded requests delete: a group that has committed, and one that there is not."""
 RECORDED = [
-    row for row in rows("wire.jsonl") if (row["api"], row["version"]) == ("DeleteGroups", 3)
+    row
+    for row in rows("wire.jsonl")
+    if (row["api"], row["version"]) in {("DeleteGroups", 3), ("UnregisterBroker", 0)}
 ]
+DELETE_GROUPS = [row for row in RECORDED if row["api"] == "DeleteGroups"]
+(UNREGISTER_NOBODY,) = (row for row in RECORDED if row["api"] == "UnregisterBroker")
 
 
 @pytest.fixture
@@ -42,10 +46,19 @@ def golden(bootstrap: str, topic: str) -> Golden:
 
 
 def test_both_are_recorded() -> None:
-    assert [GROUP in str(bytes.fromhex(row["request_hex"])) for row in RECORDED] == [True, False]
+    assert [GROUP in str(bytes.fromhex(row["request_hex"])) for row in DELETE_GROUPS] == [
+        True,
+        False,
+    ]
 
 
-@pytest.mark.parametrize("row", RECORDED, ids=lambda row: row["step"])
+@pytest.mark.parametrize("row", DELETE_GROUPS, ids=lambda row: row["step"])
 def test_delete_groups_is_answered_as_by_kafka(golden: Golden, row: Fields) -> None:
     request, wanted = bytes.fromhex(row["request_hex"]), bytes.fromhex(row["response_hex"])
+    assert golden.ask(request) == ("response", wanted)
+
+
+def test_a_broker_that_there_is_not_is_unregistered_as_by_kafka(golden: Golden) -> None:
+    request = bytes.fromhex(UNREGISTER_NOBODY["request_hex"])
+    wanted = bytes.fromhex(UNREGISTER_NOBODY["response_hex"])
     assert golden.ask(request) == ("response", wanted)
