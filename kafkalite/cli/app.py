@@ -9,6 +9,7 @@ from __future__ import annotations
 from cyclopts import App, CycloptsError, Parameter
 
 from kafkalite import __version__
+from kafkalite.cli.cluster import cluster
 from kafkalite.cli.configs import configs
 from kafkalite.cli.consume import consume
 from kafkalite.cli.dump_log import dump_log
@@ -36,6 +37,7 @@ def new_app() -> App:
     )
     app.command(serve, group=BROKER, sort_key=1)
     app.command(run_command, group=BROKER, sort_key=2)
+    app.command(cluster)
     app.command(topics)
     app.command(produce, group=CLUSTER, sort_key=2)
     app.command(consume, group=CLUSTER, sort_key=3)

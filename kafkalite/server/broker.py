@@ -104,8 +104,7 @@ class Broker:
         self._session: MetadataSession | None = None
         self._on_failure = on_failure
         self._is_killed = False
-        self.hands_over = True
-        """Whether others are to lead what it leads before it stops; not where all stop at once."""
+        self._hands_over = True
         self.failure: InvariantError | None = None
         """What must hold and does not. The broker answers nothing from then on, and leaves its
         folder as a crash would, so that the next start checks it."""
@@ -241,6 +240,13 @@ class Broker:
             checks_views=self._checks_views,
         )
 
+    def all_stop(self) -> None:
+        """The whole cluster is about to stop: nobody takes anything over, and nobody misses
+        anybody."""
+        self._hands_over = False
+        if self._link is not None:
+            self._link.stop()
+
     async def kill(self) -> None:
         """End as when its process dies: answer nothing more, write nothing more, leave the folder
         for the next start to check. Leaving the broker does nothing then."""
@@ -270,7 +276,7 @@ class Broker:
         if self.failure is not None:
             await self._let_go()
             return
-        if self._link is not None and self.hands_over:
+        if self._link is not None and self._hands_over:
             await self._link.hand_over()
         # Last in, first out; each step is taken whatever the ones before it raise.
         async with AsyncExitStack() as end:

@@ -156,7 +156,7 @@ class ClusterMembers:
                 storage.close, ports.workers, broker_epoch=NO_BROKER_EPOCH, high_watermarks={}
             )
             for id, broker in self.running.items():
-                broker.hands_over = False
+                broker.all_stop()
                 end.push_async_callback(self.stop, id)
             end.callback(storage.close_store)  # First of all.
 

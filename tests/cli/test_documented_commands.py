@@ -13,7 +13,7 @@ from kafkalite.cli.app import new_app
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = [
     command
-    for text in ("README.md", "docs/command-line.md")
+    for text in ("README.md", "docs/command-line.md", "docs/cluster.md")
     for command in re.findall(
         r"^    kafkalite ((?:.*\\\n)*.*)$", (ROOT / text).read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -25,6 +25,7 @@ def test_there_are_some_of_every_kind() -> None:
     assert kinds == {
         "serve",
         "run",
+        "cluster",
         "topics",
         "produce",
         "consume",

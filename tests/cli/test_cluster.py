@@ -1,0 +1,143 @@
+"""`kafkalite cluster`: several brokers as one process, and what `status` tells of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kafkalite.cli.cluster import _line
+from kafkalite.testing import Cluster
+from tests.cli.serving import COMMAND, environment, ran
+
+_END_WITHIN_S = 15
+
+
+class RunningCommand:
+    """A cluster that is ready."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, process.communicate(timeout=_END_WITHIN_S)[1]
+        self.ready = json.loads(line)
+
+    def stop(self) -> tuple[int, str]:
+        """Exit code and log."""
+        self._process.send_signal(signal.SIGTERM)
+        more, log = self._process.communicate(timeout=_END_WITHIN_S)
+        assert more == ""
+        return self._process.returncode, log
+
+
+@contextmanager
+def running(*options: str, folder: Path) -> Iterator[RunningCommand]:
+    process = subprocess.Popen(
+        [*COMMAND, "cluster", "--json", *options],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield RunningCommand(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def shown_status(bootstrap: str, *options: str) -> str:
+    """With warnings as they are: kafka-python has some of its own."""
+    told = subprocess.run(
+        [*COMMAND, "cluster", "status", "-b", bootstrap, *options],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=_END_WITHIN_S,
+    )
+    return told.stdout
+
+
+def test_it_serves_until_it_is_told_to_stop_and_goes_on(tmp_path: Path) -> None:
+    with running("--port", "0", "--topic", "t:2", "--data", "here", folder=tmp_path) as cluster:
+        ready = cluster.ready
+        assert set(ready) == {"bootstrap", "data", "started_in_ms", "brokers"}
+        assert ready["data"] == "here"
+        assert list(ready["brokers"]) == ["1", "2", "3"]
+        assert ready["bootstrap"] == ",".join(ready["brokers"].values())
+        assert cluster.stop() == (0, "")
+    assert (tmp_path / "here" / "broker-2" / "t-0").is_dir()
+    with running("--port", "0", "--brokers", "3", "--data", "here", folder=tmp_path) as cluster:
+        status = json.loads(shown_status(cluster.ready["bootstrap"], "--json"))
+        assert {each["topic"] for each in status["partitions"]} == {"t"}
+        assert cluster.stop()[0] == 0
+
+
+def test_nothing_is_on_the_disk_when_it_is_to_be_in_memory(tmp_path: Path) -> None:
+    with running("--port", "0", "--brokers", "2", "--ephemeral", folder=tmp_path) as cluster:
+        assert cluster.ready["data"] is None
+        assert cluster.stop() == (0, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_line_for_people() -> None:
+    line = _line({1: "127.0.0.1:9092", 2: "127.0.0.1:9093"}, "memory")
+    assert line.startswith(
+        "kafkalite cluster of 2 ready on 127.0.0.1:9092,127.0.0.1:9093, data in memory, started in "
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--brokers", "0"], "--brokers"),
+        (["--ephemeral", "--data", "x"], "--ephemeral and --data cannot go together"),
+        (["--data", ""], "the empty name is no folder"),
+        (["--port", "65534"], "--port 65534: 3 brokers need ports up to 65535"),
+        (["--set", "num.partition=1"], "is it num.partitions?"),
+        (["--set", "listeners=PLAINTEXT://:1"], "each broker has its own"),
+        (["status", "--watch", "1", "--json"], "--watch and --json cannot go together"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(options: list[str], message: str) -> None:
+    told = ran("cluster", *options)
+    assert told.returncode == 2
+    assert message in told.stderr
+    assert told.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with Cluster(1) as other:
+        port = other.bootstrap.rpartition(":")[2]
+        told = ran("cluster", "--brokers", "1", "--ephemeral", "--port", port)
+    assert told.returncode == 1
+    assert told.stderr.count("\n") == 1
+    assert "in use" in told.stderr
+
+
+def test_status_shows_who_leads_and_who_is_out_of_sync() -> None:
+    with Cluster(topics={"t": 3}) as cluster:
+        well = shown_status(cluster.bootstrap)
+        assert "3 partitions, all replicas in sync" in well
+        assert (well.count("controller"), well.count("live")) == (1, 2)
+        cluster.kill(3)
+        document = json.loads(shown_status(cluster.bootstrap, "--json"))
+        assert document["controller"] == cluster.controller
+        fenced = {each["broker"]: each["fenced"] for each in document["brokers"]}
+        assert fenced == {1: False, 2: False, 3: True}
+        for row in document["partitions"]:
+            assert row["leader"] == cluster.leader_of("t", row["partition"])
+            assert tuple(row["in_sync_replicas"]) == cluster.isr_of("t", row["partition"])
+            assert sorted(row["replicas"]) == [1, 2, 3]
+        shown = shown_status(cluster.bootstrap)
+        assert shown.count("\nt ") == 3
+        assert shown.count("gone") == 1
