@@ -8,8 +8,8 @@
 Kafka differs: a checkpoint that cannot be read stops its broker, if this is its one folder. Here it
 is warned of, and what it told begins anew: all is scanned, from the first segment on.
 
-Kafka differs: it writes the high watermarks every few seconds while it runs, too. Here a clean stop
-writes them.
+Kafka differs: it writes the high watermarks of all partitions every few seconds. Here, while it
+runs, those of partitions that have other replicas; without any, all that a log has is committed.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ class OffsetCheckpoints:
             self.write_recovery_points()
             self.write_log_starts()
             self.write_cleaner_offsets()
+            self._changes += 1
+            write_offsets(self._files, HIGH_WATERMARKS, self.high_watermarks)
             self._forgotten.clear()
 
     def write(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
@@ -118,15 +120,17 @@ class OffsetCheckpoints:
         self.write_recovery_points()
         self.write_log_starts()
         self.write_cleaner_offsets()
-        offsets = {
-            key: offset for key, offset in self.high_watermarks.items() if key not in self._logs
-        }
-        offsets |= {
-            key: offset
+        offsets = self.find_high_watermarks(high_watermarks)
+        write_offsets(self._files, HIGH_WATERMARKS, offsets)
+
+    def find_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> Offsets:
+        """These, of what is open, and of others as they were."""
+        self.high_watermarks.update(
+            (key, offset)
             for key, offset in high_watermarks.items()
             if key in self._logs and key != METADATA_PARTITION
-        }
-        write_offsets(self._files, HIGH_WATERMARKS, offsets)
+        )
+        return dict(self.high_watermarks)
 
     def find_recovery_points(self) -> Offsets:
         """Below them all is on the disk; of partitions that are not open, as they were."""

@@ -1,5 +1,8 @@
 """The leader of one partition: leader epoch, log end offset, in-sync replicas, high watermark.
 
+A follower that has all is not heard of until there is more: its session keeps that to itself. So it
+counts as caught up until the next append.
+
 A stepping core. It holds numbers, not bytes: the log tells it where it ends, followers where they
 are, and it answers how far readers may see, and which change of the ISR to propose. With itself as
 the only replica each append is committed at once.
@@ -155,9 +158,13 @@ class PartitionLeader:
     def appended(self, end_offset: Offset, now: TimestampMs = _START) -> bool:
         """The leader's own log now ends at `end_offset`. True if the high watermark moved."""
         assert end_offset >= self.end_offset
-        self.end_offset = end_offset
         if self._followers:
+            for follower in self._followers.values():
+                if follower.end_offset >= self.end_offset:
+                    follower.caught_up_ms = now  # Until now there was nothing more to have.
+            self.end_offset = end_offset
             return self._advance(now)
+        self.end_offset = end_offset
         if end_offset <= self.high_watermark:
             return False
         self.high_watermark = end_offset
@@ -172,6 +179,11 @@ class PartitionLeader:
         before = follower.end_offset
         follower.fetched(fetch, self.end_offset, self._active.get(broker), now)
         return fetch.offset != before and self._advance(now)
+
+    @property
+    def has_followers(self) -> bool:
+        """Whether there are other replicas."""
+        return bool(self._followers)
 
     def has_follower(self, broker: BrokerId) -> bool:
         """Whether that broker has one of the other replicas."""
@@ -235,6 +247,18 @@ class PartitionLeader:
         if not self._may_join(broker, follower):
             return None
         return self._propose((*self.isr, broker), joining=broker)
+
+    def expand_to_any(self, now: TimestampMs) -> IsrProposal | None:
+        """As `expand`, of the first that may join and has caught up: to be asked when a proposal
+        is settled, and when brokers have come. Who has all there is does not say so again."""
+        if self.proposal is not None or len(self.isr) > len(self._followers):
+            return None
+        for broker, follower in self._followers.items():
+            if follower.is_caught_up(self.end_offset, now, self._lag_time_max_ms):
+                proposal = self.expand(broker)
+                if proposal is not None:
+                    return proposal
+        return None
 
     def shrink(self, now: TimestampMs) -> IsrProposal | None:
         """To be asked every half of `replica.lag.time.max.ms`: the proposal to have those leave

@@ -8,7 +8,12 @@ from functools import partial
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import InvariantError
-from kafkalite.log.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kafkalite.log.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+)
 from kafkalite.log.directories import LogDirectory
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -20,6 +25,7 @@ from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.periodic import Periodic
 from kafkalite.server.retention_checks import RetentionChecks
+from kafkalite.types import Offset, TopicPartition
 
 PRODUCER_CHECK_INTERVAL_MS = 600_000
 """`producer.id.expiration.check.interval.ms`, an internal setting of Kafka's with this default."""
@@ -63,12 +69,14 @@ class Housekeeping:
             fail=fail,
         )
         checkpoints = directory.checkpoints
-        self._log_starts, self._recovery_points, self._cleaner_offsets = (
+        self._partitions: Callable[[], Iterable[Partition]] = tuple
+        self._log_starts, self._recovery_points, self._cleaner_offsets, self._high_watermarks = (
             CheckpointWriter(tasks, workers, checkpoints, path, find, on_refused=on_refused)
             for path, find in (
                 (LOG_START_OFFSETS, checkpoints.find_log_starts),
                 (RECOVERY_POINTS, checkpoints.find_recovery_points),
                 (CLEANER_OFFSETS, checkpoints.find_cleaner_offsets),
+                (HIGH_WATERMARKS, self._find_high_watermarks),
             )
         )
         self._cleaner = LogCleaner(
@@ -88,6 +96,15 @@ class Housekeeping:
         for folder in self._directory.find_deleted():
             self.folders.remove_later(folder)
         config = self._config
+        self._partitions = partitions
+        self._jobs.append(
+            Periodic(
+                self._clock,
+                self._high_watermarks.write_later,
+                first_after_ms=config.replica_high_watermark_checkpoint_interval_ms,
+                interval_ms=config.replica_high_watermark_checkpoint_interval_ms,
+            )
+        )
         self._every(
             config.log_retention_check_interval_ms,
             lambda: self._retention.check(_those(partitions, are_compacted=False)),
@@ -130,6 +147,16 @@ class Housekeeping:
     def _write_cleaner_offsets(self) -> None:
         if self._directory.checkpoints.cleaner_offsets:
             self._cleaner_offsets.write_later()
+
+    def _find_high_watermarks(self) -> dict[TopicPartition, Offset]:
+        """Those of partitions that have other replicas: to go on with after a crash."""
+        return self._directory.checkpoints.find_high_watermarks(
+            {
+                TopicPartition(each.topic, each.index): each.high_watermark
+                for each in self._partitions()
+                if each.has_other_replicas
+            }
+        )
 
     def _every(self, interval_ms: int, job: Callable[[], None]) -> None:
         first_after_ms = self._config.log_initial_task_delay_ms

@@ -54,19 +54,19 @@ class IsrProposals:
         self._waiting: dict[Partition, IsrProposal] = {}
         self._is_asking = False
         self._timer: Timer | None = None
-        self._shrinking: Periodic | None = None
+        self._reviews: Periodic | None = None
         self._is_stopped = False
 
     def start(self, partitions: Callable[[], Iterable[Partition]]) -> None:
         """Have those that lag leave, from now on. `partitions`: all that are in use."""
 
-        def shrink() -> None:
+        def review() -> None:
             now = self._clock.now_ms()
             for partition in partitions():
-                partition.shrink_isr(now)
+                partition.review_isr(now)
 
-        self._shrinking = Periodic(
-            self._clock, shrink, first_after_ms=self._interval_ms, interval_ms=self._interval_ms
+        self._reviews = Periodic(
+            self._clock, review, first_after_ms=self._interval_ms, interval_ms=self._interval_ms
         )
 
     def propose(self, partition: Partition, proposal: IsrProposal) -> None:
@@ -78,7 +78,7 @@ class IsrProposals:
         """Ask nothing more."""
         self._is_stopped = True
         self._waiting.clear()
-        for timer in (self._timer, self._shrinking):
+        for timer in (self._timer, self._reviews):
             if isinstance(timer, Periodic):
                 timer.stop()
             elif timer is not None:
@@ -158,4 +158,5 @@ def _take(
         proposal, frozenset(altered.isr), altered.partition_epoch, now
     ):
         partition.isr_changed()
+    partition.review_isr(now)
     return False

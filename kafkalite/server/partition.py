@@ -152,6 +152,11 @@ class Partition:
         return self.last_high_watermark if self.leader is None else self.leader.high_watermark
 
     @property
+    def has_other_replicas(self) -> bool:
+        """Whether other brokers keep it too."""
+        return self.leader is None or self.leader.has_followers
+
+    @property
     def last_stable_offset(self) -> Offset:
         """Below it (exclusive) every record's transaction has ended: what `read_committed` sees."""
         stable = self.log.producers.last_stable_offset(self.high_watermark)
@@ -268,10 +273,12 @@ class Partition:
         if broker not in leader.isr:
             self._propose(leader.expand(broker))
 
-    def shrink_isr(self, now: TimestampMs) -> None:
-        """Have followers leave the ISR that have not caught up for too long, if this leads."""
-        if self.leader is not None:
-            self._propose(self.leader.shrink(now))
+    def review_isr(self, now: TimestampMs) -> None:
+        """Have followers leave the ISR that have not caught up for too long, and those join that
+        have, if this leads."""
+        leader = self.leader
+        if leader is not None and leader.has_followers:
+            self._propose(leader.shrink(now) or leader.expand_to_any(now))
 
     def _propose(self, proposal: IsrProposal | None) -> None:
         if proposal is not None and self.propose_isr is not None:

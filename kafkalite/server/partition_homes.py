@@ -57,7 +57,9 @@ class PartitionHomes:
         self._on_settled = on_settled
         self._flush_later = flush_later
         self._strays = {
-            directory.location: Strays(directory, entropy, folders[directory.location].remove_later)
+            directory.location: Strays(
+                broker_id, directory, entropy, folders[directory.location].remove_later
+            )
             for directory in directories.live
         }
 

@@ -218,6 +218,10 @@ class ReplicaManager:
         for resource in delta.configs:
             if resource.type == ConfigResourceType.TOPIC:
                 self._configure(resource.name)
+        if delta.brokers:
+            now = self._clock.now_ms()
+            for partition in self._open_ones():
+                partition.review_isr(now)
         if self._is_starting:
             self._begin()
         elif self._turn is None:

@@ -95,6 +95,7 @@ class ReplicaRoles:
                 partition_epoch=image.partition_epoch, replicas=image.replicas, isr=isr, now=now
             ):
                 partition.isr_changed()
+            partition.review_isr(now)
             return
         partition.log.begin_epoch(image.leader_epoch)
         end = partition.settled_end

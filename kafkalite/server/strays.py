@@ -1,4 +1,4 @@
-"""Folders of partitions that the metadata does not have.
+"""Folders of partitions that the metadata does not have, or has on other brokers.
 
 Those of topics that it knows to have been deleted are removed: a crash came before. Others are
 renamed, and neither opened nor removed: a person may want to look.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Container
 from kafkalite.log.directories import LogDirectory
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.entropy import Entropy
-from kafkalite.types import TopicPartition, Uuid
+from kafkalite.types import BrokerId, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
 
@@ -21,21 +21,28 @@ class Strays:
     """Sets them aside."""
 
     def __init__(
-        self, directory: LogDirectory, entropy: Entropy, remove_later: Callable[[str], None]
+        self,
+        broker_id: BrokerId,
+        directory: LogDirectory,
+        entropy: Entropy,
+        remove_later: Callable[[str], None],
     ) -> None:
+        self._broker_id = broker_id
         self._directory = directory
         self._entropy = entropy
         self._remove_later = remove_later
         self._removed: Container[Uuid] = ()
 
     def set_aside_all(self, image: MetadataImage, removed: Container[Uuid]) -> None:
-        """Those whose names are not in the image. `removed` are ids of deleted topics, now and for
+        """Those of which the image has no replica here. `removed` are ids of deleted topics, now and for
         `set_aside`."""
         self._removed = removed
 
         def is_known(partition: TopicPartition) -> bool:
             topic = image.topics.get(partition.topic)
-            return topic is not None and partition.partition < len(topic.partitions)
+            if topic is None or partition.partition >= len(topic.partitions):
+                return False
+            return self._broker_id in topic.partitions[partition.partition].replicas
 
         for stray in self._directory.find_partitions(unless=is_known):
             self.set_aside(stray)
@@ -51,6 +58,6 @@ class Strays:
                 return
             folder = directory.set_stray(stray, unique)
         except OSError as error:
-            _log.error("%s is not in the metadata, and stays: %s", stray, error)
+            _log.error("%s is not to be here, and stays: %s", stray, error)
         else:
-            _log.warning("%s is not in the metadata: set aside as %s", stray, folder)
+            _log.warning("%s is not to be here: set aside as %s", stray, folder)

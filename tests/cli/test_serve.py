@@ -428,7 +428,7 @@ def test_partitions_without_records_whose_topic_is_lost_are_set_aside(tmp_path: 
         talk(served.port, write)
         status, told = served.end(signal.SIGTERM)
     assert status == 0
-    assert "lost-0 is not in the metadata: set aside as lost-0." in told
+    assert "lost-0 is not to be here: set aside as lost-0." in told
     assert not lost.exists()
     assert len(list(data.glob("lost-0.*-stray"))) == 1
 

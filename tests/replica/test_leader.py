@@ -149,6 +149,7 @@ def test_no_more_are_needed_than_there_are() -> None:
 def test_who_is_no_replica_is_not_heard() -> None:
     two = leader(1, 2)
     assert (two.has_follower(BrokerId(2)), two.has_follower(BrokerId(3))) == (True, False)
+    assert (two.has_followers, leader(1).has_followers) == (True, False)
     with pytest.raises(KafkaError) as refused:
         fetched(two, 3, 0)
     assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -245,6 +246,37 @@ def test_who_does_not_catch_up_is_to_leave() -> None:
     assert three.maximal_isr == brokers(1, 2, 3)
     assert altered(three, 1, 2)
     assert three.high_watermark == 10
+
+
+def test_who_has_all_is_caught_up_until_there_is_more() -> None:
+    two = leader(1, 2)
+    fetched(two, 2, 0, now=1_000)
+    appended(two, 1, now=500_000)
+    assert two.shrink(TimestampMs(500_100)) is None
+    appended(two, 2, now=500_050)
+    assert two.shrink(TimestampMs(500_101)) is not None
+
+
+def test_who_was_kept_waiting_by_a_proposal_joins_after_it() -> None:
+    one = leader(1, others=(2, 3), end=5, high_watermark=5)
+    for broker in (2, 3):
+        fetched(one, broker, 5)
+    assert one.expand(BrokerId(2)) is not None
+    assert one.expand_to_any(TimestampMs(1_000)) is None
+    altered(one, 1, 2)
+    proposal = one.expand_to_any(TimestampMs(900_000))
+    assert proposal is not None
+    assert proposal.joining == 3
+    altered(one, 1, 2, 3, partition_epoch=22)
+    assert one.expand_to_any(TimestampMs(900_000)) is None
+
+
+def test_who_lags_or_may_not_join_is_not_asked_to() -> None:
+    one = leader(1, others=(2, 3), end=5, min_in_sync=2, epochs={1: 100, 2: 200})
+    for broker, offset in ((2, 4), (3, 5)):
+        fetched(one, broker, offset)
+    assert one.high_watermark == 0
+    assert one.expand_to_any(TimestampMs(900_000)) is None
 
 
 def test_one_that_never_fetched_is_told_without_an_epoch() -> None:

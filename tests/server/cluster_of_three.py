@@ -1,0 +1,214 @@
+"""Several brokers of one cluster for a test: in virtual time, over the memory network, each with a
+disk of its own that can lose power."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.errors import ErrorCode
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.metadata.image import PartitionImage, TopicImage
+from kafkalite.ports.network import Address
+from kafkalite.ports.workers import InlineWorkers
+from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.protocol.messages.fetch import FetchResponse, PartitionData
+from kafkalite.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
+from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.partition import ACKS_ALL, Partition
+from kafkalite.stores.memory import MemoryStore
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import format_uuid
+from tests.log.trees import tree
+from tests.server.requests import batch, fetch, fetched, produce, produced, values
+from tests.server.running import CREATE, FETCH, PORT, PRODUCE, creatable
+
+
+class Cluster:
+    """Brokers 1, 2, 3... of one event loop, which share the store and the network."""
+
+    def __init__(self, simulation: Simulation, settings: Mapping[str, str]) -> None:
+        self.simulation = simulation
+        self._settings = settings
+        self.store = MemoryStore(format_uuid(simulation.entropy.uuid()), simulation.clock)
+        self.running: dict[int, Broker] = {}
+        self.files: dict[int, MemoryFiles] = {}
+        self._clients: dict[int, Client] = {}
+
+    async def start(self, *ids: int) -> None:
+        """Brokers join, or come back."""
+        for id in ids:
+            node = self.simulation.network.node(_host(id))
+            files = self.files.setdefault(id, MemoryFiles(models_crashes=True))
+            world = self.simulation
+            config = BrokerConfig.of(
+                {
+                    "node.id": str(id),
+                    "listeners": f"PLAINTEXT://{_host(id)}:{PORT}",
+                    "broker.rack": f"rack-{id}",
+                    "kafkalite.cluster.id": self.store.cluster_id,
+                    **self._settings,
+                }
+            )
+            broker = Broker(
+                config,
+                Ports(world.clock, world.entropy, node, files, InlineWorkers()),
+                location=_host(id),
+                store=self.store,
+                checks_views=True,
+            )
+            await broker.__aenter__()
+            self.running[id] = broker
+
+    async def stop(self, *ids: int) -> None:
+        """In good order."""
+        for id in ids:
+            self._clients.pop(id, None)
+            await self.running.pop(id).__aexit__(None, None, None)
+
+    async def kill(self, *ids: int) -> None:
+        """As when the process dies: what was written is written."""
+        for id in ids:
+            self._clients.pop(id, None)
+            await self.running.pop(id).kill()
+
+    async def lose_power(self, *ids: int) -> None:
+        """What was not synced is gone."""
+        for id in ids:
+            await self.kill(id)
+            self.files[id].crash()
+
+    def stop_fetching(self, *ids: int) -> None:
+        """These follow nobody any more, until the metadata tells of another leader or they come
+        back."""
+        for id in ids:
+            link = self.running[id]._link
+            assert link is not None
+            link.replication._fetchers.stop()
+
+    async def wait_ms(self, ms: int) -> None:
+        await self.simulation.sleep(ms)
+
+    async def wait_until(self, holds: Callable[[], bool], within_ms: int = 60_000) -> None:
+        """Let time pass until it holds."""
+        for _ in range(within_ms // 10):
+            if holds():
+                return
+            await self.simulation.sleep(10)
+        raise AssertionError("it did not come to pass")
+
+    async def create(
+        self,
+        topic: str,
+        *replicas: Sequence[int],
+        configs: Mapping[str, str] | None = None,
+    ) -> TopicImage:
+        """A topic with one partition for each of these."""
+        made = creatable(topic, -1, configs, replicas)
+        request = CreateTopicsRequest(topics=[made], timeout_ms=10_000)
+        response = await (await self.client()).ask(request, CREATE, CreateTopicsResponse)
+        assert response.topics[0].error_code == ErrorCode.NONE, response
+        await self.wait_until(lambda: topic in self.store.image.topics)
+        return self.store.image.topics[topic]
+
+    async def client(self, broker: int | None = None) -> Client:
+        """One that is connected to that broker, or to the first that runs."""
+        id = next(iter(self.running)) if broker is None else broker
+        if id not in self._clients:
+            network = self.simulation.network.node("client")
+            self._clients[id] = await Client.connect(network, Address(_host(id), PORT), "client")
+        return self._clients[id]
+
+    async def produce(
+        self,
+        topic: str,
+        *contents: bytes,
+        acks: int = ACKS_ALL,
+        partition: int = 0,
+        timeout_ms: int = 30_000,
+        records: bytearray | None = None,
+    ) -> PartitionProduceResponse:
+        """One batch, to the leader."""
+        request = produce(
+            topic,
+            {partition: records or batch(*contents)},
+            acks=acks,
+            timeout_ms=timeout_ms,
+        )
+        client = await self.client(self.leader(topic, partition))
+        return produced(await client.ask(request, PRODUCE, ProduceResponse))[0]
+
+    async def wrote(self, topic: str, *contents: bytes, acks: int = ACKS_ALL) -> int:
+        """The offset of one batch that went well."""
+        answer = await self.produce(topic, *contents, acks=acks)
+        assert answer.error_code == ErrorCode.NONE, answer
+        return answer.base_offset
+
+    async def read(
+        self, topic: str, offset: int = 0, *, broker: int | None = None, partition: int = 0
+    ) -> list[bytes]:
+        """What a consumer sees at the leader, or at that broker."""
+        return values(await self.fetch(topic, offset, broker=broker, partition=partition))
+
+    async def fetch(
+        self, topic: str, offset: int = 0, *, broker: int | None = None, partition: int = 0
+    ) -> PartitionData:
+        """As `read`, the whole answer."""
+        id = self.leader(topic, partition) if broker is None else broker
+        client = await self.client(id)
+        request = fetch(topic, {partition: offset})
+        return fetched(await client.ask(request, FETCH, FetchResponse))[0]
+
+    async def replicated(self, topic: str, *brokers: int, partition: int = 0) -> None:
+        """Wait until these have all that the leader has, and know that it is committed."""
+        leader = self.partition(self.leader(topic, partition), topic, partition)
+
+        def holds() -> bool:
+            end = leader.log.end_offset
+            copies = [self.partition(broker, topic, partition) for broker in brokers]
+            return all((each.log.end_offset, each.high_watermark) == (end, end) for each in copies)
+
+        await self.wait_until(holds)
+
+    def image(self, topic: str, partition: int = 0) -> PartitionImage:
+        return self.store.image.topics[topic].partitions[partition]
+
+    def leader(self, topic: str, partition: int = 0) -> int:
+        return self.image(topic, partition).leader
+
+    def isr(self, topic: str, partition: int = 0) -> set[int]:
+        return set(self.image(topic, partition).isr)
+
+    def partition(self, broker: int, topic: str, partition: int = 0) -> Partition:
+        """The broker's own object."""
+        return self.running[broker]._services.replicas.find(topic, partition)
+
+    def log_files(self, broker: int, topic: str, partition: int = 0) -> dict[str, bytes | None]:
+        """Of a partition, on that broker's disk."""
+        folder = f"{topic}-{partition}"
+        return {
+            path.rpartition("/")[2]: data for path, data in tree(self.files[broker], folder).items()
+        }
+
+    async def end(self) -> None:
+        for broker in self.running.values():
+            broker.all_stop()
+        await self.stop(*self.running)
+
+
+@asynccontextmanager
+async def three_brokers(simulation: Simulation, **settings: str) -> AsyncIterator[Cluster]:
+    """That run, with these settings, with `_` for `.`."""
+    keys = {key.replace("_", "."): value for key, value in settings.items()}
+    cluster = Cluster(simulation, keys)
+    try:
+        await cluster.start(1, 2, 3)
+        yield cluster
+    finally:
+        await cluster.end()
+
+
+def _host(id: int) -> str:
+    return f"broker-{id}"

@@ -1,0 +1,181 @@
+"""Logs that have parted, or have nothing in common: followers end up with what their leader has.
+
+What KIP-101 and KIP-279 were made for is here, step by step."""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from kafkalite.testing.simulation import Simulation
+from tests.server.cluster_of_three import Cluster, three_brokers
+from tests.server.running import simulated
+
+UNCLEAN = {"unclean.leader.election.enable": "true"}
+
+
+async def parted(cluster: Cluster) -> None:
+    """Broker 1 has written `lost`, which nobody else has, and has died; 2 has written `kept`."""
+    await cluster.create("t", [1, 2, 3])
+    await cluster.wrote("t", b"a")
+    cluster.stop_fetching(2, 3)
+    for _ in range(3):
+        assert await cluster.wrote("t", b"lost", acks=1) > 0
+    await cluster.kill(1)
+    await cluster.wait_until(lambda: cluster.leader("t") == 2)
+    await cluster.wrote("t", b"kept")
+
+
+@simulated
+async def test_a_log_that_has_parted_is_cut_to_its_leader_s(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await parted(cluster)
+        await cluster.start(1)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2, 3})
+        await cluster.replicated("t", 1, 3)
+        assert await cluster.read("t") == [b"a", b"kept"]
+        logs = [cluster.log_files(id, "t")["00000000000000000000.log"] for id in (1, 2, 3)]
+        assert logs[0] == logs[1] == logs[2]
+
+
+@simulated
+async def test_a_leader_that_has_deleted_what_a_follower_lacks_is_followed_from_its_start(
+    simulation: Simulation,
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        small = {"segment.bytes": "1048576"}
+        await cluster.create("t", [1, 2], configs=small)
+        await cluster.wrote("t", b"a")
+        await cluster.kill(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1})
+        for _ in range(20):
+            await cluster.wrote("t", bytes(200_000))
+        await delete_records(cluster, 15)
+        await cluster.start(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2})
+        log = cluster.partition(2, "t").log
+        assert (log.log_start_offset, log.end_offset) == (15, 21)
+        assert await cluster.read("t", 15, broker=2)
+        answer = await cluster.fetch("t", 14, broker=2)
+        assert answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def delete_records(cluster: Cluster, offset: int) -> None:
+    asked = DeleteRecordsPartition(partition_index=0, offset=offset)
+    request = DeleteRecordsRequest(
+        topics=[DeleteRecordsTopic(name="t", partitions=[asked])], timeout_ms=1_000
+    )
+    client = await cluster.client(cluster.leader("t"))
+    response = await client.ask(request, 2, DeleteRecordsResponse)
+    assert response.topics[0].partitions[0].error_code == ErrorCode.NONE, response
+
+
+@simulated
+async def test_followers_delete_what_their_leader_has_deleted(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.wrote("t", b"a", b"b", b"c")
+        await delete_records(cluster, 2)
+        await cluster.wait_ms(1_000)
+        starts = [cluster.partition(id, "t").log.log_start_offset for id in (1, 2, 3)]
+        assert starts == [2, 2, 2]
+
+
+# Scenarios of Kafka's improvement proposals.
+
+
+async def led_by(cluster: Cluster, broker: int) -> None:
+    await cluster.wait_until(lambda: cluster.leader("t") == broker)
+
+
+@simulated
+async def test_kip_101_a_restart_keeps_what_is_above_the_high_watermark(
+    simulation: Simulation,
+) -> None:
+    """A follower that has a record, and has not heard yet that it is committed, restarts and leads
+    at once. Cut to its high watermark it would have lost it."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2])
+        await cluster.wrote("t", b"m1")
+        await cluster.wrote("t", b"m2")
+        await cluster.kill(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1})
+        await cluster.start(2)
+        copy = cluster.partition(2, "t")
+        assert (copy.log.end_offset, copy.high_watermark) == (2, 0)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2})
+        await cluster.kill(1)
+        await led_by(cluster, 2)
+        assert await cluster.read("t") == [b"m1", b"m2"]
+
+
+@simulated
+async def test_kip_101_logs_of_one_length_agree_after_hard_failures(
+    simulation: Simulation,
+) -> None:
+    """Two replicas wrote another record at the same offset: the lengths say nothing of it."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2], configs=UNCLEAN)
+        await cluster.wrote("t", b"m1")
+        cluster.stop_fetching(2)
+        await cluster.wrote("t", b"m2", acks=1)
+        await cluster.kill(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1})
+        await cluster.kill(1)
+        await cluster.start(2)
+        await led_by(cluster, 2)
+        await cluster.wrote("t", b"m3")
+        await cluster.start(1)
+        await cluster.replicated("t", 1)
+        assert await cluster.read("t", broker=1) == [b"m1", b"m3"]
+
+
+@simulated
+async def test_kip_279_fast_leader_changes_leave_no_divergence(simulation: Simulation) -> None:
+    """The leader names an epoch that the follower does not know: all that the follower has beyond
+    the last one that both know goes, although the leader's log is longer."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2], configs=UNCLEAN)
+        await cluster.wrote("t", b"x0")
+        cluster.stop_fetching(2)
+        await cluster.wrote("t", b"x1", acks=1)
+        await cluster.kill(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1})
+        await cluster.kill(1)
+        await cluster.start(1)
+        await led_by(cluster, 1)
+        await cluster.wrote("t", b"x2")
+        await cluster.kill(1)
+        await cluster.start(2)
+        await led_by(cluster, 2)
+        for value in (b"y1", b"y2", b"y3"):
+            await cluster.wrote("t", value)
+        await cluster.kill(2)
+        await cluster.start(1)
+        await led_by(cluster, 1)
+        await cluster.wrote("t", b"z")
+        epochs = cluster.partition(1, "t").log.epochs.starts
+        assert [start.start_offset for start in epochs] == [0, 2, 3], "x0 x1, x2, z"
+        await cluster.start(2)
+        await cluster.replicated("t", 2)
+        assert await cluster.read("t", broker=2) == [b"x0", b"x1", b"x2", b"z"]
+        assert [each.start_offset for each in cluster.partition(2, "t").log.epochs.starts] == [
+            start.start_offset for start in epochs
+        ]
+
+
+@simulated
+async def test_a_disk_that_lost_all_is_filled_anew(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        for value in (b"a", b"b"):
+            await cluster.wrote("t", value)
+        await cluster.lose_power(3)
+        await cluster.start(3)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2, 3})
+        await cluster.replicated("t", 3)
+        assert await cluster.read("t", broker=3) == [b"a", b"b"]

@@ -1,0 +1,188 @@
+"""Several brokers: records are replicated, in-sync replicas shrink and grow, logs are the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.testing.simulation import Simulation
+from tests.server.cluster_of_three import three_brokers
+from tests.server.requests import batch
+from tests.server.running import simulated
+
+
+@simulated
+async def test_what_is_acknowledged_by_all_is_in_every_log(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [2, 1, 3])
+        assert await cluster.wrote("t", b"a", b"b") == 0
+        assert await cluster.wrote("t", b"c") == 2
+        for broker in (1, 2, 3):
+            assert cluster.partition(broker, "t").log.end_offset == 3
+        assert await cluster.read("t") == [b"a", b"b", b"c"]
+
+
+@simulated
+async def test_followers_hear_at_once_of_what_is_committed(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.wrote("t", b"a")
+        await cluster.wait_ms(1)
+        assert [cluster.partition(id, "t").high_watermark for id in (1, 2, 3)] == [1, 1, 1]
+
+
+@simulated
+async def test_a_fetch_of_nothing_is_kept_until_there_is_news(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2])
+        await cluster.wrote("t", b"a")
+        await cluster.wait_ms(100)
+        before = len(simulation.trace.lines)
+        await cluster.wait_ms(5_000)
+        idle = [line for line in simulation.trace.lines[before:] if "broker-2" in line]
+        assert len(idle) <= 5_000 / 500 * 2 + 2
+
+
+@simulated
+async def test_files_of_all_replicas_are_the_same(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        small = {"segment.bytes": "1048576", "index.interval.bytes": "100000"}
+        await cluster.create("t", [3, 1, 2], configs=small)
+        for number in range(100):
+            records = batch(bytes(59_000), producer_id=7, sequence=number)
+            answer = await cluster.produce("t", records=records, acks=1 if number % 7 else -1)
+            assert answer.error_code == ErrorCode.NONE
+        await cluster.replicated("t", 1, 2)
+        await cluster.end()
+        leader = cluster.log_files(3, "t")
+        assert sum(name.endswith(".log") for name in leader) > 4
+        for follower in (1, 2):
+            copy = cluster.log_files(follower, "t")
+            assert copy.keys() == leader.keys()
+            assert [name for name in leader if copy[name] != leader[name]] == []
+
+
+# Who is in sync.
+
+
+@simulated
+async def test_who_lags_for_too_long_is_out_of_sync_and_joins_again(
+    simulation: Simulation,
+) -> None:
+    async with three_brokers(simulation, replica_lag_time_max_ms="4000") as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.wrote("t", b"a")
+        cluster.stop_fetching(3)
+        await cluster.wait_ms(10_000)
+        assert cluster.isr("t") == {1, 2, 3}, "it has all there is"
+        began_ms = simulation.clock.now_ms()
+        assert await cluster.wrote("t", b"b") == 1
+        assert cluster.isr("t") == {1, 2}
+        assert 2_000 <= simulation.clock.now_ms() - began_ms <= 6_100
+        assert await cluster.read("t") == [b"a", b"b"]
+        await cluster.kill(3)
+        await cluster.start(3)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2, 3})
+        await cluster.replicated("t", 2, 3)
+
+
+@simulated
+async def test_a_leader_s_death_loses_nothing_that_all_had(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.wrote("t", b"a")
+        await cluster.lose_power(1)
+        await cluster.wait_until(lambda: cluster.leader("t") == 2)
+        assert cluster.isr("t") == {2, 3}
+        await cluster.wrote("t", b"b")
+        await cluster.start(1)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2, 3})
+        await cluster.replicated("t", 1, 3)
+        assert await cluster.read("t") == [b"a", b"b"]
+        assert cluster.leader("t") == 2
+
+
+@simulated
+async def test_with_too_few_in_sync_nothing_is_appended_for_all(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3], configs={"min.insync.replicas": "2"})
+        await cluster.wrote("t", b"a")
+        await cluster.kill(2, 3)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1})
+        answer = await cluster.produce("t", b"b")
+        assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+        answer = await cluster.produce("t", b"c", acks=1)
+        assert answer.error_code == ErrorCode.NONE
+        assert await cluster.read("t") == [b"a"], "the high watermark rests"
+        await cluster.start(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2})
+        await cluster.replicated("t", 2)
+        assert await cluster.read("t") == [b"a", b"c"]
+
+
+@simulated
+async def test_what_all_do_not_get_in_time_has_timed_out(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.wrote("t", b"a")
+        cluster.stop_fetching(2)
+        answer = await cluster.produce("t", b"b", timeout_ms=1_000)
+        assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+# What a produce can and cannot rely on.
+
+
+@pytest.mark.parametrize("is_idempotent", [False, True])
+def test_a_leader_that_dies_before_it_answers_makes_a_plain_producer_write_twice(
+    is_idempotent: bool,
+) -> None:
+    @simulated
+    async def test(simulation: Simulation) -> None:
+        async with three_brokers(simulation) as cluster:
+            await cluster.create("t", [1, 2, 3])
+            await cluster.wrote("t", b"a")
+            record = batch(b"x", producer_id=7 if is_idempotent else -1, sequence=0)
+            cluster.stop_fetching(3)
+            answer = await cluster.produce("t", records=bytearray(record), timeout_ms=100)
+            assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT, "2 has it, 3 has not"
+            await cluster.kill(1)
+            await cluster.wait_until(lambda: cluster.leader("t") == 2)
+            answer = await cluster.produce("t", records=bytearray(record))
+            assert answer.error_code == ErrorCode.NONE
+            await cluster.replicated("t", 3)
+            expected = [b"a", b"x"] if is_idempotent else [b"a", b"x", b"x"]
+            assert await cluster.read("t") == expected
+
+    test()
+
+
+@pytest.mark.parametrize("min_in_sync", [1, 2])
+def test_alone_in_sync_all_is_one_unless_more_are_required(min_in_sync: int) -> None:
+    @simulated
+    async def test(simulation: Simulation) -> None:
+        async with three_brokers(simulation) as cluster:
+            configs = {
+                "min.insync.replicas": str(min_in_sync),
+                "unclean.leader.election.enable": "true",
+            }
+            await cluster.create("t", [1, 2], configs=configs)
+            await cluster.wrote("t", b"a")
+            await cluster.wait_ms(6_000)  # High watermarks are on the disks.
+            await cluster.kill(2)
+            await cluster.wait_until(lambda: cluster.isr("t") == {1})
+            answer = await cluster.produce("t", b"b")
+            acknowledged = [b"a"]
+            if min_in_sync == 1:
+                assert answer.error_code == ErrorCode.NONE
+                acknowledged.append(b"b")
+            else:
+                assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+            await cluster.kill(1)
+            await cluster.start(2)
+            await cluster.wait_until(lambda: cluster.leader("t") == 2)
+            kept = await cluster.read("t")
+            assert (kept == acknowledged) is (min_in_sync == 2)
+            assert kept == [b"a"]
+
+    test()
