@@ -32,6 +32,8 @@ def serve(
     fsync: bool = False,
     topic: tuple[str, ...] = (),
     partitions: int | None = None,
+    node_id: int | None = None,
+    zookeeper: str | None = None,
     config: tuple[str, ...] = (),
     set: tuple[str, ...] = (),
     ready_file: str | None = None,
@@ -47,6 +49,8 @@ def serve(
         fsync: answer acks=all only once the data is on the disk
         topic: a topic to have, NAME or NAME:PARTITIONS; may be repeated
         partitions: of each topic for which nobody says it [default: 1]
+        node_id: number of the broker, another one for each of a cluster [default: 1]
+        zookeeper: HOST:PORT,HOST:PORT/CHROOT of the ensemble that its cluster is kept in
         config: file of broker settings, like Kafka's server.properties; may be repeated
         set: a broker setting by Kafka's name, KEY=VALUE; may be repeated
         ready_file: file that has the address in it while the broker serves
@@ -67,6 +71,7 @@ def serve(
         ("--partitions", partitions, ("num.partitions",)),
         ("--data", data, ("log.dirs", "log.dir")),
         ("--ephemeral", ephemeral or None, ("log.dirs", "log.dir")),
+        ("--node-id", node_id, ("node.id", "broker.id")),
     ):
         if wish is not None:
             _refuse_both(option, keys, settings.origins)
@@ -75,10 +80,14 @@ def serve(
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     if partitions is not None:
         values["num.partitions"] = str(partitions)
+    if node_id is not None:
+        values["node.id"] = str(node_id)
+        values.pop("broker.id", None)
     if fsync:
         values["kafkalite.fsync"] = "true"
     folders = _folders(values, data, ephemeral=ephemeral)
-    serve_until_stopped(Plan(_checked(values, settings.origins), folders, topics, json, ready_file))
+    checked = _checked(values, settings.origins)
+    serve_until_stopped(Plan(checked, folders, topics, json, ready_file, zookeeper))
 
 
 def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:

@@ -41,6 +41,8 @@ class Plan(NamedTuple):
     topics: FirstTopics
     as_json: bool
     ready_file: str | None
+    zookeeper: str | None = None
+    """Hosts and chroot of the ensemble that its cluster is kept in; None: it is one of its own."""
 
 
 def serve_until_stopped(plan: Plan) -> None:
@@ -63,15 +65,24 @@ async def _serve(plan: Plan) -> None:
         with explained(data, plan.config):
             first, *others = _places(plan.folders)
             ports = ports_of_this_machine(plan.config, first.files, stay_awake_us=STAY_AWAKE_US)
+            membership = None
+            if plan.zookeeper is not None:
+                from kafkalite.server.zookeeper_membership import Membership
+
+                membership = Membership(plan.config, plan.zookeeper, ports.clock, ports.entropy)
+                await stack.enter_async_context(membership)
             broker = Broker(
                 plan.config,
                 ports,
                 location=first.location,
                 more_places=others,
+                store=None if membership is None else membership.store,
                 on_failure=stopped.set,
             )
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
+            if membership is not None:
+                await membership.wait_joined()
         listeners = client_listeners(plan.config, broker.addresses, host_resolves)
         if not listeners[0].is_usable:
             _warn_of_where_clients_are_sent(listeners[0])

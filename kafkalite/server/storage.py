@@ -11,6 +11,7 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import formatted_with
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.directory_set import DirectorySet, Place
+from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -41,17 +42,23 @@ class Storage:
         """Without `store` the broker is a cluster of its own, whose metadata log stands in the
         first folder. `LogDirectoryError` when a folder must not be used; `CorruptRecordError`,
         `ProtocolError` or `InvariantError` for a metadata log that must not."""
+        self._owned_store: MemoryStore | None = None
         self.directories = DirectorySet.open(
             places,
             node_id=config.node_id,
-            new_cluster_id=config.kafkalite_cluster_id or format_uuid(entropy.uuid()),
+            new_cluster_id=_cluster_id(config, entropy, store),
             new_directory_ids=[entropy.uuid() for _ in places],
             record_validation="full" if config.kafkalite_record_validation == "full" else "header",
             producer_expiration_ms=config.producer_id_expiration_ms,
         )
         for directory in self.directories.live:
             directory.jitter_seed = int.from_bytes(entropy.token_bytes(8), "big")
-        self._owned_store: MemoryStore | None = None
+        if store is not None:
+            try:
+                _check_cluster(self.directories.live, store)
+            except BaseException:
+                self.abandon(is_untouched=True)
+                raise
         self.removed_topics: frozenset[Uuid] = frozenset()
         """Ids of topics that are known to have been deleted. Their folders may still be there."""
         if store is None:
@@ -129,6 +136,24 @@ class Storage:
                 if is_untouched:
                     end.callback(directory.claimed.undo)
             end.callback(self.close_store)
+
+
+def _cluster_id(config: BrokerConfig, entropy: Entropy, store: MetadataStore | None) -> str:
+    """For new folders."""
+    if store is not None:
+        return store.cluster_id
+    return config.kafkalite_cluster_id or format_uuid(entropy.uuid())
+
+
+def _check_cluster(live: Sequence[LogDirectory], store: MetadataStore) -> None:
+    for directory in live:
+        cluster_id = directory.claimed.meta.cluster_id
+        if cluster_id != store.cluster_id:
+            raise LogDirectoryError(
+                f"the log folder {directory.location} belongs to the cluster {cluster_id}, and"
+                f" this is the cluster {store.cluster_id}: choose another folder with --data, or"
+                " the cluster that it belongs to"
+            )
 
 
 def _run_all(parts: Round) -> None:

@@ -71,6 +71,9 @@ from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, C
 
 _log = logging.getLogger(__name__)
 
+_MOST_ENDED = 8
+"""Sessions whose end is waited for; a process has one open at a time."""
+
 Spread = Callable[[MetadataImage, MetadataDelta, Callable[[], None]], None]
 """Tells the other live brokers of a commit, and calls back when all have folded it or are gone."""
 
@@ -89,14 +92,18 @@ class ZooKeeperStore:
         clock: Clock,
         entropy: Entropy,
         spread: Spread = _nobody_else,
+        on_fold: Callable[[], None] = lambda: None,
     ) -> None:
-        """`cluster_id` as `found_cluster` gave it. Without `spread` a commit is answered when it
-        is durable and this broker has folded it; the others follow a moment later."""
+        """`cluster_id` as `found_cluster` gave it; `on_fold` is called after watchers were.
+        Without `spread` a commit is answered when it is durable and this broker has folded it; the
+        others follow a moment later."""
         self._zookeeper = zookeeper
         self._cluster_id = cluster_id
         self.clock = clock
         self.entropy = entropy
         self.spread = spread
+        self.on_fold = on_fold
+        self._ended: list[ZooKeeperMetadataSession] = []
         self._sessions: dict[BrokerId, ZooKeeperMetadataSession] = {}
 
     @property
@@ -121,9 +128,21 @@ class ZooKeeperStore:
         for session in tuple(self._sessions.values()):
             session.close()
 
-    def ended(self, broker_id: BrokerId) -> None:
+    def is_registered(self, broker_id: BrokerId) -> bool:
+        """Whether that broker is seen to be alive, through a session here."""
+        session = self._sessions.get(broker_id)
+        return session is not None and session.is_registered
+
+    async def wait_closed(self) -> None:
+        """After `close`: return when ZooKeeper knows that the sessions are over."""
+        for session in self._ended:
+            await session.wait_closed()
+
+    def ended(self, session: ZooKeeperMetadataSession) -> None:
         """Of a session: it is over."""
-        self._sessions.pop(broker_id, None)
+        self._sessions.pop(session.broker_id, None)
+        self._ended.append(session)
+        del self._ended[:-_MOST_ENDED]
 
 
 class _Term(NamedTuple):
@@ -145,7 +164,7 @@ class ZooKeeperMetadataSession:
         listener: Callable[[StoreEvent], None],
     ) -> None:
         self._store = store
-        self._broker_id = broker_id
+        self.broker_id = broker_id
         self._listener = listener
         self._view = ZnodesView()
         self._watchers: list[ImageWatcher] = []
@@ -255,7 +274,7 @@ class ZooKeeperMetadataSession:
     @property
     def is_registered(self) -> bool:
         """Whether this broker is seen to be alive, by itself at least."""
-        node = self._view.node(znodes.broker_path(self._broker_id))
+        node = self._view.node(znodes.broker_path(self.broker_id))
         return node is not None and node.stat.ephemeral_owner == self._zookeeper.id
 
     # What ZooKeeper tells.
@@ -285,7 +304,7 @@ class ZooKeeperMetadataSession:
         self._is_open = False
         self._candidate = False
         self._term = None
-        self._store.ended(self._broker_id)
+        self._store.ended(self)
 
     def _settled(self) -> None:
         """All that was asked for was read."""
@@ -313,7 +332,8 @@ class ZooKeeperMetadataSession:
             try:
                 watcher(image, delta)
             except Exception:  # noqa: BLE001  # One that fails keeps it from nobody.
-                _log.exception("A watcher of broker %d failed", self._broker_id)
+                _log.exception("A watcher of broker %d failed", self.broker_id)
+        self._store.on_fold()
         for id in delta.brokers:
             old, new = before.get(id), image.brokers.get(id)
             if old is not None and (new is None or new.epoch != old.epoch):
@@ -336,12 +356,12 @@ class ZooKeeperMetadataSession:
         wanted = self._registration
         if wanted is None or self._registering or not self._is_whole:
             return
-        path = znodes.broker_path(self._broker_id)
+        path = znodes.broker_path(self.broker_id)
         node = self._view.node(path)
         if node is not None and node.stat.ephemeral_owner != self._zookeeper.id:
             _log.warning(
                 "Broker %d is registered by a session that is not over yet: waiting",
-                self._broker_id,
+                self.broker_id,
             )
             return
         data = znodes.write_broker(
@@ -386,7 +406,7 @@ class ZooKeeperMetadataSession:
             self._write_controller([Create(znodes.CONTROLLER_EPOCH, b"0")])
             return
         epoch = ControllerEpoch(self._view.image.epoch + 1)
-        data = znodes.write_controller(self._broker_id, self._store.clock.now_ms())
+        data = znodes.write_controller(self.broker_id, self._store.clock.now_ms())
         version = epoch_node.stat.version
         self._write_controller(
             [

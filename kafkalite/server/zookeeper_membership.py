@@ -1,0 +1,96 @@
+"""A broker's place in a cluster that ZooKeeper keeps: found before the broker starts, left after it
+has stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Final, Self
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.metadata.store import MetadataStore
+from kafkalite.ports.clock import Clock
+from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.zookeeper_kazoo import Ensemble, KazooZooKeeper
+from kafkalite.stores.lasting import LastingStore
+from kafkalite.stores.zookeeper import ZooKeeperStore
+from kafkalite.stores.zookeeper_founding import found_cluster
+from kafkalite.types import format_uuid
+
+_SESSION_TIMEOUT: Final = "zookeeper.session.timeout.ms"
+_CONNECTION_TIMEOUT: Final = "zookeeper.connection.timeout.ms"
+DEFAULT_TIMEOUT_MS: Final = 18_000
+"""Kafka's, of both."""
+
+
+class ZooKeeperNotReachedError(Exception):
+    """Nobody there who takes a session, or knows of one that is in our place."""
+
+
+class Membership:
+    """Finds the cluster on entering, or makes it; on leaving waits until ZooKeeper knows that the
+    broker is gone."""
+
+    store: MetadataStore
+
+    def __init__(self, config: BrokerConfig, hosts: str, clock: Clock, entropy: Entropy) -> None:
+        self._config = config
+        self._hosts = hosts
+        self._clock = clock
+        self._entropy = entropy
+        self._joined = asyncio.Event()
+        self._inner: ZooKeeperStore | None = None
+
+    async def __aenter__(self) -> Self:
+        """`ZooKeeperNotReachedError` when `zookeeper.connection.timeout.ms` is over first."""
+        loop = asyncio.get_running_loop()
+        zookeeper = KazooZooKeeper(
+            Ensemble(self._hosts, self._timeout_ms(_SESSION_TIMEOUT)), loop.call_soon_threadsafe
+        )
+        found: asyncio.Future[str] = loop.create_future()
+        wanted = self._config.kafkalite_cluster_id or format_uuid(self._entropy.uuid())
+        founding = found_cluster(zookeeper, wanted, found.set_result)
+        try:
+            until_ms = self._clock.now_ms() + self._timeout_ms(_CONNECTION_TIMEOUT)
+            cluster_id = await self._clock.wait(found, until_ms)
+        except TimeoutError:
+            founding.close()
+            raise ZooKeeperNotReachedError(
+                f"ZooKeeper does not answer at {self._hosts}; is it running there?"
+            ) from None
+        self._inner = ZooKeeperStore(
+            zookeeper, cluster_id, self._clock, self._entropy, on_fold=self._folded
+        )
+        self.store = LastingStore(self._inner)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._inner is not None:
+            self._inner.close()
+            await self._inner.wait_closed()
+
+    async def wait_joined(self) -> None:
+        """Until this broker is a member, and has folded what the cluster has agreed on:
+        `ZooKeeperNotReachedError` when that takes too long."""
+        # A registration of an earlier life may be there for as long as a session lasts.
+        waits_ms = self._timeout_ms(_CONNECTION_TIMEOUT) + 2 * self._timeout_ms(_SESSION_TIMEOUT)
+        try:
+            await self._clock.wait(self._joined.wait(), self._clock.now_ms() + waits_ms)
+        except TimeoutError:
+            raise ZooKeeperNotReachedError(
+                f"broker {self._config.node_id} could not register at {self._hosts}:"
+                " is another one running under that id?"
+            ) from None
+
+    def _folded(self) -> None:
+        if self._inner is not None and self._inner.is_registered(self._config.node_id):
+            self._joined.set()
+
+    def _timeout_ms(self, key: str) -> int:
+        text = self._config.settings.get(key, "")
+        return int(text) if text.strip().isdecimal() else DEFAULT_TIMEOUT_MS
