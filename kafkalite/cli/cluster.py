@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -18,6 +18,9 @@ from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.panels import BROKER, OPTIONS
 from kafkalite.cli.topic_wish import parse_topics
 from kafkalite.ports.process import age_ms, raise_descriptor_limit
+
+if TYPE_CHECKING:
+    from kafkalite.testing.cluster import Cluster
 
 _DEFAULT_PORT = 9092
 _DEFAULT_DATA = "kafkalite-cluster"
@@ -62,8 +65,6 @@ def run_cluster(
         json: tell the addresses as a line of JSON
         log_format: of the lines on standard error
     """
-    start_logging(log_format)
-    raise_descriptor_limit()
     if ephemeral and data is not None:
         raise WrongUseError("--ephemeral and --data cannot go together; use one of them")
     if data == "":
@@ -73,27 +74,31 @@ def run_cluster(
     folder = None if ephemeral else os.path.expanduser(data or _DEFAULT_DATA)
     settings = {"kafkalite.record.validation": "header", **parse_assignments(set)}
     ports = {id: port + id - 1 if port else 0 for id in range(1, brokers + 1)}
-    _serve(ports, folder, parse_topics(topic), settings, as_json=json)
+    made = _made(ports, folder, parse_topics(topic), settings)
+    start_logging(log_format)
+    raise_descriptor_limit()
+    _serve(made, folder, as_json=json)
 
 
-def _serve(
-    ports: dict[int, int],
-    folder: str | None,
-    topics: dict[str, int],
-    settings: dict[str, str],
-    *,
-    as_json: bool,
-) -> None:
-    from kafkalite.testing.cluster import BrokerError, Cluster
+def _made(
+    ports: dict[int, int], folder: str | None, topics: dict[str, int], settings: dict[str, str]
+) -> Cluster:
+    """Not started. `WrongUseError` for settings that no broker takes."""
+    from kafkalite.testing.cluster import Cluster
+
+    try:
+        return Cluster(len(ports), topics=topics, settings=settings, data=folder, ports=ports)
+    except ValueError as error:
+        raise WrongUseError(str(error).replace("settings: ", "--set: ", 1)) from error
+
+
+def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
+    from kafkalite.testing.cluster import BrokerError
 
     stopped = threading.Event()
     for name in _STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), lambda *_: stopped.set())
-    try:
-        made = Cluster(len(ports), topics=topics, settings=settings, data=folder, ports=ports)
-    except ValueError as error:
-        raise WrongUseError(str(error).replace("settings: ", "--set: ", 1)) from error
     try:
         with made:
             addresses = {id: made.address_of(id) for id in made.brokers}
