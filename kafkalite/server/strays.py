@@ -34,8 +34,8 @@ class Strays:
         self._removed: Container[Uuid] = ()
 
     def set_aside_all(self, image: MetadataImage, removed: Container[Uuid]) -> None:
-        """Those of which the image has no replica here. `removed` are ids of deleted topics, now and for
-        `set_aside`."""
+        """Those of which the image has no replica here. `removed` are ids of deleted topics, now
+        and for `set_aside`."""
         self._removed = removed
 
         def is_known(partition: TopicPartition) -> bool:
