@@ -47,14 +47,17 @@ class _Unseen(NamedTuple):
     size_bytes: int
 
 
-class FollowerFetches:
-    """Where followers wait, and their sessions, as consumers do at the partition itself."""
+class Followers:
+    """Who waits at a partition for what followers do, or waits as one."""
 
-    __slots__ = ("fetches", "topic")
+    __slots__ = ("commits", "fetches", "topic")
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
         self.fetches: dict[FetchWatcher, None] = {}
+        """Followers' fetches and sessions, as consumers' are kept by the partition itself."""
+        self.commits: dict[CommitWait, None] = {}
+        """Who waits for the low watermark: until no replica has what was deleted."""
 
 
 class Partition:
@@ -109,8 +112,7 @@ class Partition:
         """While this broker does not lead: it does not fall with a new epoch."""
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it: consumers'."""
-        self.followers = FollowerFetches(topic)
-        """The same of followers."""
+        self.followers = Followers(topic)
         self.commits: dict[CommitWait, None] = {}
         self._unseen: deque[_Unseen] = deque()
         self.flush_later: Callable[[Partition], None] | None = None
@@ -272,6 +274,25 @@ class Partition:
             self._see(leader.high_watermark)
         if broker not in leader.isr:
             self._propose(leader.expand(broker))
+        if self.followers.commits:
+            self._low_watermark_moved()
+
+    @property
+    def low_watermark(self) -> Offset:
+        """Below it (exclusive) no replica has records any more, but those of brokers that are
+        away."""
+        return self.leading.low_watermark(self.log.log_start_offset)
+
+    def _low_watermark_moved(self) -> None:
+        low_watermark = self.low_watermark
+        for wait in list(self.followers.commits):
+            wait.committed(self.followers, low_watermark)
+
+    def brokers_changed(self, now: TimestampMs) -> None:
+        """Others run, or do not: who may be in sync, and who is waited for."""
+        self.review_isr(now)
+        if self.followers.commits and self.leader is not None:
+            self._low_watermark_moved()
 
     def review_isr(self, now: TimestampMs) -> None:
         """Have followers leave the ISR that have not caught up for too long, and those join that
@@ -381,11 +402,16 @@ class Partition:
         self._wake_fetches()
         for commit in list(self.commits):
             commit.resolved(self)
+        for commit in list(self.followers.commits):
+            commit.resolved(self.followers)
 
     def log_start_moved(self) -> None:
-        """Records were deleted: fetch sessions have that to tell. It ends no wait."""
-        for fetch in (*self.fetches, *self.followers.fetches):
+        """Records were deleted: fetch sessions have that to tell, followers at once. It ends no
+        consumer's wait."""
+        for fetch in list(self.fetches):
             fetch.look_again()
+        for fetch in list(self.followers.fetches):
+            fetch.wake()
 
     def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
         stable_bytes = size_bytes

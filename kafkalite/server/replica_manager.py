@@ -221,7 +221,7 @@ class ReplicaManager:
         if delta.brokers:
             now = self._clock.now_ms()
             for partition in self._open_ones():
-                partition.review_isr(now)
+                partition.brokers_changed(now)
         if self._is_starting:
             self._begin()
         elif self._turn is None:

@@ -3,6 +3,7 @@ disk of its own that can lose power."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -13,6 +14,12 @@ from kafkalite.metadata.image import PartitionImage, TopicImage
 from kafkalite.ports.network import Address
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from kafkalite.protocol.messages.fetch import FetchResponse, PartitionData
 from kafkalite.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 from kafkalite.server.broker import Broker, Ports
@@ -160,6 +167,22 @@ class Cluster:
         client = await self.client(id)
         request = fetch(topic, {partition: offset})
         return fetched(await client.ask(request, FETCH, FetchResponse))[0]
+
+    async def delete_records(self, topic: str, offset: int, timeout_ms: int = 10_000) -> ErrorCode:
+        """What the leader answers."""
+        response = await (await self.deleting(topic, offset, timeout_ms))
+        return ErrorCode(response.topics[0].partitions[0].error_code)
+
+    async def deleting(
+        self, topic: str, offset: int, timeout_ms: int = 10_000
+    ) -> asyncio.Future[DeleteRecordsResponse]:
+        """As `delete_records`, not waited for."""
+        asked = DeleteRecordsPartition(partition_index=0, offset=offset)
+        request = DeleteRecordsRequest(
+            topics=[DeleteRecordsTopic(name=topic, partitions=[asked])], timeout_ms=timeout_ms
+        )
+        client = await self.client(self.leader(topic))
+        return client.send(request, 2, DeleteRecordsResponse)
 
     async def replicated(self, topic: str, *brokers: int, partition: int = 0) -> None:
         """Wait until these have all that the leader has, and know that it is committed."""

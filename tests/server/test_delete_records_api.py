@@ -17,7 +17,8 @@ from kafkalite.protocol.messages.delete_records import (
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_two import two_brokers
+from tests.server.cluster_of_two import OTHER, two_brokers
+from tests.server.led_partitions import follower_at
 from tests.server.requests import batch, fetch, fetched, list_offsets
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
 
@@ -148,6 +149,7 @@ async def test_what_is_not_committed_is_not_deleted(simulation: Simulation) -> N
         other.create("t", [1, 2])
         running.partition("t").append(memoryview(batch(b"x")), 1, simulation.clock.now_ms())
         assert (await delete(running, 1)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        follower_at(running.partition("t"), OTHER, 0)
         result = await delete(running, HIGH_WATERMARK)
         assert (result.error_code, result.low_watermark) == (ErrorCode.NONE, 0)
 

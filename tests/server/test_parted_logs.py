@@ -5,12 +5,6 @@ What KIP-101 and KIP-279 were made for is here, step by step."""
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
-from kafkalite.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteRecordsTopic,
-)
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_three import Cluster, three_brokers
 from tests.server.running import simulated
@@ -54,7 +48,7 @@ async def test_a_leader_that_has_deleted_what_a_follower_lacks_is_followed_from_
         await cluster.wait_until(lambda: cluster.isr("t") == {1})
         for _ in range(20):
             await cluster.wrote("t", bytes(200_000))
-        await delete_records(cluster, 15)
+        assert await cluster.delete_records("t", 15) == ErrorCode.NONE
         await cluster.start(2)
         await cluster.wait_until(lambda: cluster.isr("t") == {1, 2})
         log = cluster.partition(2, "t").log
@@ -62,27 +56,6 @@ async def test_a_leader_that_has_deleted_what_a_follower_lacks_is_followed_from_
         assert await cluster.read("t", 15, broker=2)
         answer = await cluster.fetch("t", 14, broker=2)
         assert answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-
-
-async def delete_records(cluster: Cluster, offset: int) -> None:
-    asked = DeleteRecordsPartition(partition_index=0, offset=offset)
-    request = DeleteRecordsRequest(
-        topics=[DeleteRecordsTopic(name="t", partitions=[asked])], timeout_ms=1_000
-    )
-    client = await cluster.client(cluster.leader("t"))
-    response = await client.ask(request, 2, DeleteRecordsResponse)
-    assert response.topics[0].partitions[0].error_code == ErrorCode.NONE, response
-
-
-@simulated
-async def test_followers_delete_what_their_leader_has_deleted(simulation: Simulation) -> None:
-    async with three_brokers(simulation) as cluster:
-        await cluster.create("t", [1, 2, 3])
-        await cluster.wrote("t", b"a", b"b", b"c")
-        await delete_records(cluster, 2)
-        await cluster.wait_ms(1_000)
-        starts = [cluster.partition(id, "t").log.log_start_offset for id in (1, 2, 3)]
-        assert starts == [2, 2, 2]
 
 
 # Scenarios of Kafka's improvement proposals.

@@ -8,12 +8,14 @@ segments go at the next check of retention. The start is written to the log star
 `log.flush.start.offset.checkpoint.interval.ms` and at a clean stop: after a crash, records of a
 segment that is still there may be back, as in Kafka.
 
-A partition that a request names twice is answered once, for the offset named last.
+The answer waits, at most `timeout_ms`, until all replicas of brokers that run have deleted as much.
 
-Missing: followers are not waited for; they come with replication.
+A partition that a request names twice is answered once, for the offset named last.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
@@ -25,8 +27,10 @@ from kafkalite.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.partition import Partition
+from kafkalite.server.purgatory import CommitWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import Offset
+from kafkalite.types import Offset, TimestampMs
 
 API = Api(
     ApiKey.DELETE_RECORDS,
@@ -39,14 +43,26 @@ API = Api(
 _NO_OFFSET = Offset(-1)
 
 
-def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+class _Waiting(NamedTuple):
+    """Some replicas still have what was deleted."""
+
+    partition: Partition
+    end_offset: Offset
+    result: DeleteRecordsPartitionResult
+
+
+def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | Parked:
     """Each partition on its own."""
-    return _response(
+    waiting: list[_Waiting] = []
+    response = _response(
         {
-            name: {index: _delete(ctx, name, index, offset) for index, offset in asked.items()}
+            name: {
+                index: _delete(ctx, name, index, offset, waiting) for index, offset in asked.items()
+            }
             for name, asked in _asked(request).items()
         }
     )
+    return _parked(ctx, request, response, waiting) if waiting else response
 
 
 def refuse(request: DeleteRecordsRequest, code: ErrorCode, message: str) -> DeleteRecordsResponse:
@@ -68,8 +84,34 @@ def _asked(request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
     return asked
 
 
+def _parked(
+    ctx: RequestContext,
+    request: DeleteRecordsRequest,
+    response: DeleteRecordsResponse,
+    waiting: list[_Waiting],
+) -> Parked:
+    def answer() -> DeleteRecordsResponse:
+        for partition, end, result in waiting:
+            if partition.leader is None:
+                result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+                result.low_watermark = _NO_OFFSET
+            elif partition.low_watermark < end:
+                result.error_code = ErrorCode.REQUEST_TIMED_OUT
+            else:
+                result.low_watermark = partition.low_watermark
+        return response
+
+    clock = ctx.services.clock
+    return CommitWait(
+        clock,
+        TimestampMs(clock.now_ms() + max(request.timeout_ms, 0)),
+        ends=[(partition.followers, end) for partition, end, _ in waiting],
+        answer=answer,
+    ).parked
+
+
 def _delete(
-    ctx: RequestContext, topic: str, index: int, offset: int
+    ctx: RequestContext, topic: str, index: int, offset: int, waiting: list[_Waiting]
 ) -> DeleteRecordsPartitionResult:
     try:
         partition = ctx.services.replicas.find(topic, index)
@@ -80,9 +122,12 @@ def _delete(
         partition.log_start_moved()
     except (KafkaError, CorruptRecordError, OSError) as error:
         return _refused(index, code_for(error))
-    return DeleteRecordsPartitionResult(
-        partition_index=index, low_watermark=partition.log.log_start_offset
+    result = DeleteRecordsPartitionResult(
+        partition_index=index, low_watermark=partition.low_watermark
     )
+    if result.low_watermark < end:
+        waiting.append(_Waiting(partition, end, result))
+    return result
 
 
 def _refused(index: int, code: ErrorCode) -> DeleteRecordsPartitionResult:
