@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import Self
 
@@ -34,27 +34,26 @@ from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
+from kafkalite.server.coordinators import Coordinators
 from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
-from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes
-from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
-from kafkalite.server.transaction_coordinators import TransactionCoordinators
-from kafkalite.server.transaction_markers import MarkerWriter
 from kafkalite.types import NO_BROKER_EPOCH
 
 _log = logging.getLogger(__name__)
 
 SYNC_WITHIN_MS = 3_000
 """How long answers may wait for a sync that is under way when the broker stops."""
+LOAD_AFTER_MS = 20
+"""From when on it listens: by then whoever started it knows."""
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -175,14 +174,7 @@ class Broker:
         self._reports = DirectoryReports(
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
-        self._groups = GroupCoordinators(config, self._replicas, ports.clock)
-        markers = MarkerWriter(self._replicas, self._groups, ports.clock)
-        producer_ids = ProducerIds(
-            blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
-        )
-        self._transactions = TransactionCoordinators(
-            config, self._replicas, ports.clock, markers=markers, producer_ids=producer_ids
-        )
+        self._coordinators = Coordinators(config, self._replicas, self._controller, ports.clock)
         return Services(
             broker_id=config.node_id,
             cluster_id=storage.store.cluster_id,
@@ -191,13 +183,10 @@ class Broker:
             entropy=ports.entropy,
             replicas=self._replicas,
             controller=self._controller,
-            groups=self._groups,
-            transactions=self._transactions,
-            markers=markers,
-            producer_ids=producer_ids,
+            coordinators=self._coordinators,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
-            api_versions=_api_versions(),
+            api_versions=cache(_api_versions),
         )
 
     async def __aexit__(
@@ -209,8 +198,7 @@ class Broker:
         """Let answers leave, close every log, and put the clean stop on record; after a `failure`
         only let go."""
         if self.failure is not None:
-            self._transactions.stop()
-            self._groups.stop()
+            self._coordinators.stop()
             self._controller.stop()
             with suppress(OSError):  # The failure says more.
                 await self._abandon()
@@ -232,8 +220,7 @@ class Broker:
             for each in self._housekeeping.values():
                 await each.flusher.finish(until_ms)
             self._replicas.wake_all()
-            self._transactions.stop()
-            self._groups.stop()
+            self._coordinators.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
 
     async def _close_storage(self) -> None:
@@ -282,8 +269,7 @@ class Broker:
                 self._follow_settings(image)
             try:
                 self._replicas.apply(image, delta)
-                self._groups.apply(image, delta)
-                self._transactions.apply(image, delta)
+                self._coordinators.apply(image, delta)
             except InvariantError as error:
                 self.fail(error)
 
@@ -303,6 +289,21 @@ class Broker:
             )
         )
         self._controller.start(session)
+        self._load_the_rest()
+
+    def _load_the_rest(self) -> None:
+        """What a client may ask for, but need not, a bit at a time: nobody waits for all of it."""
+        clock = self._ports.clock
+
+        def load() -> None:
+            if APIS.load_one_more():
+                clock.call_at(clock.now_ms(), load)
+
+        def begin() -> None:
+            self._coordinators.make(self.fail)
+            load()
+
+        clock.call_at(clock.now_ms() + LOAD_AFTER_MS, begin)
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""

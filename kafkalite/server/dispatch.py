@@ -8,7 +8,7 @@ down."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from struct import Struct, error
 from typing import Final, cast
 
@@ -24,6 +24,7 @@ from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version
 from kafkalite.server.apis.fetch import release
+from kafkalite.server.apis.table import ApiTable
 from kafkalite.server.connection import Answer, ClientConnection, Pending
 from kafkalite.server.interceptor import (
     CloseConnection,
@@ -50,7 +51,7 @@ class Dispatcher:
     def __init__(
         self,
         services: Services,
-        apis: Iterable[ApiModule],
+        apis: ApiTable,
         interceptor: Interceptor | None = None,
         *,
         fail: Callable[[InvariantError], None],
@@ -58,7 +59,7 @@ class Dispatcher:
         """`fail` stops the broker. Nothing is answered from then on."""
         self._services = services
         self._fail = fail
-        self._apis = {int(api.API.key): api for api in apis}
+        self._find_api = apis.find
         self._interceptor = interceptor
 
     def handle(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
@@ -67,7 +68,7 @@ class Dispatcher:
             key, version, correlation_id = _PREFIX.unpack_from(frame)
         except error:
             raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
-        module = self._apis.get(key)
+        module = self._find_api(key)
         if module is None:
             raise ProtocolError(f"API key {key} is not served")
         api = module.API
@@ -107,7 +108,7 @@ class Dispatcher:
 
     def _stop(self, broken: InvariantError) -> None:
         """What the broker holds cannot be trusted: no request is carried out any more."""
-        self._apis.clear()
+        self._find_api = lambda key: None
         self._fail(broken)
 
     def _pending(

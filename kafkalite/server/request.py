@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from kafkalite.types import BrokerId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkalite.config.listeners import ListenerAddress
     from kafkalite.config.views import BrokerConfig
     from kafkalite.metadata.image import MetadataImage
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from kafkalite.replica.fetch_session import FetchSessions
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
+    from kafkalite.server.coordinators import Coordinators
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.recompressions import Recompressions
@@ -47,19 +50,36 @@ class Services:
     entropy: Entropy
     replicas: ReplicaManager
     controller: ControllerDriver
-    groups: GroupCoordinators
-    transactions: TransactionCoordinators
-    markers: MarkerWriter
-    producer_ids: ProducerIds
+    coordinators: Coordinators
     fetch_sessions: FetchSessions
     recompressions: Recompressions
-    api_versions: list[ApiVersion]
+    api_versions: Callable[[], list[ApiVersion]]
     """What ApiVersions lists, by key."""
 
     @property
     def image(self) -> MetadataImage:
         """The newest metadata that this broker has folded; replaced, never changed."""
         return self.replicas.image
+
+    @property
+    def groups(self) -> GroupCoordinators:
+        """Those of this broker."""
+        return self.coordinators.parts.groups
+
+    @property
+    def transactions(self) -> TransactionCoordinators:
+        """Those of this broker."""
+        return self.coordinators.parts.transactions
+
+    @property
+    def markers(self) -> MarkerWriter:
+        """Ends transactions in the partitions that this broker leads."""
+        return self.coordinators.parts.markers
+
+    @property
+    def producer_ids(self) -> ProducerIds:
+        """Never given before."""
+        return self.coordinators.parts.producer_ids
 
 
 class RequestContext:
