@@ -20,6 +20,7 @@ from kafkalite.cli.input_lines import (
     parse_text,
     read_records,
 )
+from kafkalite.cli.lost_broker import LostBroker
 from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName
 from kafkalite.cli.output import Output, counted, print_json
@@ -27,6 +28,7 @@ from kafkalite.cli.partitioning import Partitioning
 from kafkalite.cli.progress import progress_of
 from kafkalite.cli.record_json import NewRecord, parse_record
 from kafkalite.cli.topic_wish import LAST_PARTITION
+from kafkalite.cli.watched_input import watched
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
@@ -85,10 +87,13 @@ def produce(
     ):
         partitioning = Partitioning(_partitions(connection, producer, topic))
         sender = _Sender(producer, topic, defaults, deliveries, partitioning)
+        broker = LostBroker(
+            connection.bootstrap, partial(_has_connection, producer), connection.is_there
+        )
         if is_typed:
             print("Each line is a record; Ctrl-D ends.", file=sys.stderr)
         try:
-            problem = _send_all(sender, lines, parse)
+            problem = _send_all(sender, watched(lines, partial(_look, broker, deliveries)), parse)
             deliveries.wait(_END_WITHIN_S)
         except KeyboardInterrupt:
             deliveries.wait(_INTERRUPTED_WITHIN_S)
@@ -116,7 +121,23 @@ def _send_all(sender: _Sender, lines: BinaryIO, parse: ParseLine) -> str | None:
                     break
     except CommandError as problem:
         return str(problem)
+    except _FailedMeanwhileError:
+        pass
     return None
+
+
+class _FailedMeanwhileError(Exception):
+    """A record turned out not to get there while the next was waited for."""
+
+
+def _look(broker: LostBroker, deliveries: Deliveries) -> None:
+    if deliveries.failure is not None:
+        raise _FailedMeanwhileError
+    broker.look()
+
+
+def _has_connection(producer: KafkaProducer) -> bool:
+    return bool(producer.metrics()["producer-metrics"]["connection-count"])
 
 
 def _parser(format: str, separator: str | None, key: str | None) -> ParseLine:

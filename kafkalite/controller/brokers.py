@@ -72,32 +72,38 @@ def register_broker(
             broker_id=broker.id, broker_epoch=broker.epoch, fenced=_UNFENCE
         ),
     ]
-    if _may_have_lost_records(known, wanted) or (known and known.log_dirs != wanted.log_dirs):
+    loses_nothing = known is not None and _loses_nothing(known, wanted)
+    is_as_it_was = known is not None and not known.fenced and known.log_dirs == wanted.log_dirs
+    if not (loses_nothing and is_as_it_was):
         active = active_ids(image) | {broker.id}
-        records += after_return(image, broker.id, active, wanted.log_dirs)
+        records += after_return(
+            image, broker.id, active, log_dirs=wanted.log_dirs, loses_nothing=loses_nothing
+        )
     return records, BrokerRegistered(broker.epoch)
 
 
-def _may_have_lost_records(known: BrokerImage | None, wanted: BrokerRegistration) -> bool:
-    """Whether what the broker led needs a new election. Not for one that registers again while it
-    runs, nor for one that comes back from a clean stop before it was fenced."""
-    if known is None or known.fenced:
-        return True
+def _loses_nothing(known: BrokerImage, wanted: BrokerRegistration) -> bool:
+    """Whether it has all records that it had: one that registers again while it runs, or that comes
+    back from a clean stop. What it still leads needs no new election."""
     if known.incarnation_id == wanted.incarnation_id:
-        return False
-    return known.epoch != wanted.previous_broker_epoch
+        return True
+    return known.epoch == wanted.previous_broker_epoch
 
 
 def lose_broker(image: MetadataImage, event: LoseBroker) -> list[Change]:
     """Records that fence the broker and move its partitions; none when it has registered anew
-    since."""
+    since. The last one to stop cleanly goes on leading what it led, for when it is back: fenced, it
+    is not waited for by a Kafka that starts on its folder."""
     known = image.brokers.get(event.broker_id)
     if known is None or known.epoch != event.broker_epoch or known.fenced:
         return []
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
-    return [*after_loss(image, known.id, active_ids(image) - {known.id}), fence]
+    others = active_ids(image) - {known.id}
+    if event.is_clean and not others:
+        return [fence]
+    return [*after_loss(image, known.id, others), fence]
 
 
 def await_missing(

@@ -106,15 +106,20 @@ def after_return(
     image: MetadataImage,
     returned: BrokerId,
     active: Collection[BrokerId],
-    log_dirs: Collection[Uuid] = (),
+    *,
+    log_dirs: Collection[Uuid],
+    loses_nothing: bool,
 ) -> Iterator[PartitionChangeRecord]:
-    """`broker_returned` over all partitions, in the order of topics. Replicas in folders that are
-    none of its `log_dirs` are lost instead: it came without them."""
+    """`broker_returned` over all partitions, in the order of topics; but for those that it still
+    leads, if it `loses_nothing`. Replicas in folders that are none of its `log_dirs` are lost
+    instead: it came without them."""
     others = [id for id in active if id != returned]
     for topic in image.topics.values():
         for index, partition in enumerate(topic.partitions):
             if partition.is_offline(returned, log_dirs):
                 change = broker_lost(topic, index, returned, others)
+            elif loses_nothing and partition.leader == returned:
+                continue
             else:
                 change = broker_returned(topic, index, returned, active)
             if change is not None:

@@ -164,10 +164,12 @@ class RegisterBroker(NamedTuple):
 
 
 class LoseBroker(NamedTuple):
-    """A broker's session is over."""
+    """A broker's session is over, or is about to be."""
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
+    is_clean: bool = False
+    """It stops by itself, and has served its last request."""
     token: None = None
 
 

@@ -212,6 +212,7 @@ class Broker:
             if self._session is not None:
                 end.callback(self._session.close)
             end.callback(self._controller.stop)
+            end.callback(self._leave)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
@@ -222,6 +223,11 @@ class Broker:
             self._replicas.wake_all()
             self._coordinators.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
+
+    def _leave(self) -> None:
+        me = self.image.brokers.get(self._config.node_id)
+        if me is not None:
+            self._controller.leave(me)
 
     async def _close_storage(self) -> None:
         """Put the clean stop on record."""

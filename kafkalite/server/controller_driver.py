@@ -38,6 +38,7 @@ from kafkalite.controller.topics import TopicDefaults
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import BrokerImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -123,6 +124,12 @@ class ControllerDriver:
         """Be a candidate, through this session."""
         self._session = session
         session.run_for_controller()
+
+    def leave(self, broker: BrokerImage) -> None:
+        """This broker has served its last request: put on record that it stopped, if that is its
+        own to do. Any other controller learns of it when the session ends."""
+        if self._driver is not None:
+            self._driver.submit(LoseBroker(broker.id, broker.epoch, is_clean=True))
 
     def stop(self) -> None:
         """Refuse everyone who waits, and decide no more. The session is its owner's to close."""

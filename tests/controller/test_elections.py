@@ -106,5 +106,7 @@ def test_all_partitions_in_order() -> None:
     where = [(uuid(1), 0), (uuid(1), 2), (uuid(2), 1)]
     lost = after_loss(image, BrokerId(1), ids(2))
     assert [(c.topic_id, c.partition_id) for c in lost] == where
-    back = after_return(image, BrokerId(1), ids(1, 2))
+    back = after_return(image, BrokerId(1), ids(1, 2), log_dirs=(), loses_nothing=False)
     assert [(c.topic_id, c.partition_id) for c in back] == where
+    same = after_return(image, BrokerId(1), ids(1, 2), log_dirs=(), loses_nothing=True)
+    assert not list(same), "it leads them still"

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kafkalite.controller.topics import MAX_PARTITIONS_PER_REQUEST
+from kafkalite.controller.limits import MAX_PARTITIONS_PER_REQUEST
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata import topic_lookup
 from kafkalite.metadata.topic_lookup import TopicKey
