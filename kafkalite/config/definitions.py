@@ -649,6 +649,14 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "group.consumer.migration.policy",
+        STRING,
+        "bidirectional",
+        "Which way groups may pass between the classic and the consumer protocol while in use.",
+        one_of=("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"),
+        is_case_sensitive=False,
+    ),
+    ConfigKey(
         "group.consumer.min.heartbeat.interval.ms",
         INT,
         "100",

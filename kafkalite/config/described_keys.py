@@ -200,8 +200,6 @@ group.consumer.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a consumer group may set.
 group.consumer.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a consumer group may set.
-group.consumer.migration.policy STRING ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL = bidirectional
-    Which way groups may pass between the classic and the consumer protocol while in use.
 group.consumer.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a consumer group may set.
 group.coordinator.append.linger.ms INT -1.. = -1

@@ -159,6 +159,8 @@ class BrokerConfig(NamedTuple):
     group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
     group_consumer_heartbeat_interval_ms: int = 500
     group_consumer_max_size: int = 2**31 - 1
+    group_consumer_migration_policy: str = "bidirectional"
+    """In upper or lower case."""
     group_consumer_min_heartbeat_interval_ms: int = 100
     group_consumer_min_session_timeout_ms: int = 1000
     group_consumer_session_timeout_ms: int = 10_000

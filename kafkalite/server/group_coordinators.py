@@ -30,7 +30,11 @@ from kafkalite.coordinator.groups.consumer.events import (
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord
-from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
+from kafkalite.coordinator.groups.settings import (
+    ConsumerSettings,
+    GroupSettings,
+    MigrationPolicy,
+)
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS
@@ -108,6 +112,7 @@ def _group_settings(config: BrokerConfig) -> GroupSettings:
         assignment_interval_ms=config.group_consumer_assignment_interval_ms,
         max_size=config.group_consumer_max_size,
         assignors=config.group_consumer_assignors,
+        migration=MigrationPolicy(config.group_consumer_migration_policy.lower()),
     )
     return GroupSettings(
         initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,

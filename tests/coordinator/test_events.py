@@ -14,6 +14,7 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicsDeleted,
 )
 from kafkalite.coordinator.groups.consumer.events import (
+    ClassicMemberLate,
     MemberSilent,
     MetadataChanged,
     RevocationTimedOut,
@@ -36,6 +37,7 @@ def test_events_and_answers_cannot_be_changed(cls: type[Loaded]) -> None:
 def test_nobody_waits_for_timers() -> None:
     silent = {cls for cls in get_args(Event) if cls._field_defaults.get("token", 0) is None}
     assert silent == {
+        ClassicMemberLate,
         ExpireOffsets,
         InitialDelayOver,
         JoinTimedOut,

@@ -45,6 +45,7 @@ from kafkalite.coordinator.groups.classic.rebalance import (
     join_timer,
     keep_session,
     prepare,
+    rebalance_or_complete,
     session_timed_out,
     sync_timed_out,
     sync_timer,
@@ -53,6 +54,7 @@ from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
 from kafkalite.coordinator.groups.commits import AnyGroup
 from kafkalite.coordinator.groups.consumer.events import (
+    ClassicMemberLate,
     ConsumerHeartbeat,
     DescribeConsumerGroups,
     MemberSilent,
@@ -75,7 +77,10 @@ from kafkalite.protocol.messages.consumer_group_records import ConsumerGroupMeta
 from kafkalite.types import TimestampMs
 
 if TYPE_CHECKING:
-    from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
+    from kafkalite.coordinator.groups.consumer.coordination import (
+        ConsumerCoordination,
+        MembershipEvent,
+    )
 
 
 class GroupCoordinator:
@@ -122,7 +127,9 @@ class GroupCoordinator:
         if self._consumer is None:
             from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 
-            self._consumer = ConsumerCoordination(self._recorded.consumer_groups, self._image)
+            self._consumer = ConsumerCoordination(
+                self._recorded.consumer_groups, self._image, self._adopt
+            )
         return self._consumer
 
     def _forget(self, group_id: str) -> None:
@@ -137,14 +144,8 @@ class GroupCoordinator:
         """Records, replies (of this request or of others that waited) and timers."""
         draft = Draft(now, self._settings)
         match event:
-            case JoinGroup():
-                self._join(draft, event)
-            case SyncGroup():
-                sync(draft, self.group(event.group_id), event)
-            case Heartbeat():
-                heartbeat(draft, self.group(event.group_id), event)
-            case LeaveGroup():
-                leave(draft, self.group(event.group_id), event)
+            case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
+                self._membership(draft, event)
             case CommitOffsets():
                 commits.commit(draft, self.any_group(event.group_id), event)
             case CommitTransactionalOffsets():
@@ -174,7 +175,7 @@ class GroupCoordinator:
                 self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case DescribeConsumerGroups():
                 self._consumers().describe(draft, event, self._recorded.groups)
-            case MemberSilent() | RevocationTimedOut():
+            case MemberSilent() | RevocationTimedOut() | ClassicMemberLate():
                 self._consumers().time_out(draft, event)
             case MetadataChanged():
                 self._image = event.image
@@ -201,9 +202,22 @@ class GroupCoordinator:
                     group = self._live.get(key.group)
                     if group is not None:
                         self._step_back(draft, group, error.code)
+                case Record(GroupMetadataKey() as key, None):
+                    self._watch_again(draft, key.group)
                 case Record(ConsumerGroupMetadataKey() as key):
                     self._forget(key.group_id)
+                    consumer_group = self._recorded.consumer_groups.get(key.group_id)
+                    if record.value is None and consumer_group is not None:
+                        self._consumers().watch(draft, consumer_group)
         return draft.outcome()
+
+    def _watch_again(self, draft: Draft, group_id: str) -> None:
+        """It was to become a consumer group, and stays."""
+        group = self._live.get(group_id)
+        if group is not None and group.members:
+            for member in group.members.values():
+                keep_session(draft, group, member)
+            rebalance_or_complete(draft, group)
 
     def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
         if group.group_id not in self._recorded.groups:
@@ -217,13 +231,34 @@ class GroupCoordinator:
                 member.assignment = b""
             prepare(draft, group)
 
+    def _membership(self, draft: Draft, event: MembershipEvent) -> None:
+        """A consumer group with members may have some that speak the classic protocol."""
+        consumer_group = self._recorded.consumer_groups.get(event.group_id)
+        if consumer_group is not None and consumer_group.members:
+            code = check_join(draft, event) if isinstance(event, JoinGroup) else ErrorCode.NONE
+            if isinstance(event, JoinGroup) and code is not ErrorCode.NONE:
+                refuse(draft, event, code)
+            else:
+                self._consumers().classic_request(draft, consumer_group, event)
+            return
+        match event:
+            case JoinGroup():
+                self._join(draft, event)
+            case SyncGroup():
+                sync(draft, self.group(event.group_id), event)
+            case Heartbeat():
+                heartbeat(draft, self.group(event.group_id), event)
+            case LeaveGroup():
+                leave(draft, self.group(event.group_id), event)
+
+    def _adopt(self, group: ClassicGroup) -> None:
+        """A consumer group is that classic one once its records are applied."""
+        self._live[group.group_id] = group
+
     def _join(self, draft: Draft, event: JoinGroup) -> None:
         code = check_join(draft, event)
         group = self.group(event.group_id)
         consumer_group = self._recorded.consumer_groups.get(event.group_id)
-        if code is ErrorCode.NONE and consumer_group is not None and consumer_group.members:
-            # Mixed groups are still to come: see `ConsumerCoordination.heartbeat`.
-            code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if code is ErrorCode.NONE and group is None and event.member_id != NO_MEMBER_ID:
             code = ErrorCode.UNKNOWN_MEMBER_ID
         if code is not ErrorCode.NONE:

@@ -28,7 +28,7 @@ from kafkalite.protocol.messages.consumer_group_describe import (
     TopicPartitions,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_groups
+from kafkalite.server.group_requests import Question, ask_groups, check_consumer_groups
 from kafkalite.server.operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
@@ -41,13 +41,14 @@ API = Api(
     max_version=1,
 )
 
-_CONSUMER_MEMBER = 1
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 
 
 def handle(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse | Parked:
     """Ask the coordinator of each group."""
+    check_consumer_groups(ctx)
     wrong = [_refused("", ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
     group_ids = sorted(filter(None, request.group_ids), key=ctx.services.groups.partition_of)
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
@@ -107,7 +108,7 @@ def _member(member: DescribedConsumer) -> Member:
         subscribed_topic_regex=member.regex,
         assignment=_assignment(member.assigned),
         target_assignment=_assignment(member.target),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
     )
 
 

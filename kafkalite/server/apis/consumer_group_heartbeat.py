@@ -3,9 +3,6 @@
 
 Versions: 0 to 1.
 - 1 members draw their ids themselves (KIP-1082), and may subscribe by a regular expression.
-
-Missing: groups with members of both protocols, and so the passage from one to the other while the
-group is in use (`group.consumer.migration.policy`).
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from kafkalite.protocol.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_group, client_host
+from kafkalite.server.group_requests import Question, ask_group, check_consumer_groups, client_host
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import format_uuid
@@ -31,7 +28,6 @@ API = Api(
     ConsumerGroupHeartbeatResponse,
     min_version=0,
     max_version=1,
-    missing="groups with members of both protocols",
 )
 
 _FIRST_VERSION_WITH_OWN_IDS = 1
@@ -41,6 +37,7 @@ def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Parked:
     """Ask the group's coordinator."""
+    check_consumer_groups(ctx)
     topics, owned = request.subscribed_topic_names, request.topic_partitions
     event = ConsumerHeartbeat(
         token=None,

@@ -54,6 +54,8 @@ class JoinGroup(NamedTuple):
     """A dynamic member must come back with the id that it is given (from version 4)."""
     supports_skipping_assignment: bool = True
     """A leader can be told not to assign anew (from version 9)."""
+    new_member_id: str = ""
+    """Drawn at random, for one who brings none to a consumer group."""
 
 
 class MemberAssignment(NamedTuple):
