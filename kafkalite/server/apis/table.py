@@ -43,6 +43,7 @@ from kafkalite.server.apis import (
     produce,
     sync_group,
     txn_offset_commit,
+    update_features,
     write_txn_markers,
 )
 from kafkalite.server.apis.api import ApiModule
@@ -80,6 +81,7 @@ APIS: tuple[ApiModule, ...] = (
     incremental_alter_configs,  # 44
     list_partition_reassignments,  # 46
     offset_delete,  # 47
+    update_features,  # 57
     describe_cluster,  # 60
     describe_producers,  # 61
     describe_transactions,  # 65
