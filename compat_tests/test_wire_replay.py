@@ -25,6 +25,7 @@ REPLAYED = (
     "CreateTopics",
     "DeleteTopics",
     "DeleteRecords",
+    "UpdateFeatures",
     "CreatePartitions",
     "DescribeConfigs",
     "AlterConfigs",

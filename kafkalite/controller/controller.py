@@ -23,8 +23,9 @@ from kafkalite.controller.events import (
     LoseBroker,
     RegisterBroker,
     StartTerm,
+    UpdateFeatures,
 )
-from kafkalite.controller.features import bootstrap
+from kafkalite.controller.features import bootstrap, update_features
 from kafkalite.controller.partitions import create_partitions
 from kafkalite.controller.producer_ids import allocate
 from kafkalite.controller.state import ControllerState
@@ -66,6 +67,8 @@ class Controller:
                 records, body = create_partitions(self._state.image, event)
             case AlterConfigs():
                 records, body = alter_configs(self._state.image, event)
+            case UpdateFeatures():
+                records, body = update_features(self._state.image, event)
             case AllocateProducerIds():
                 records, body = allocate(self._state.image, event)
             case AssignDirectories():

@@ -82,6 +82,25 @@ class CreatePartitions(NamedTuple):
     validate_only: bool = False
 
 
+class FeatureUpdate(NamedTuple):
+    """A level that someone wants a feature to be finalized at; 0: not at all."""
+
+    name: str
+    level: int
+    upgrade_type: int
+    """An `UpgradeType` of `features.py`, or a number that there is not."""
+
+
+class UpdateFeatures(NamedTuple):
+    """Answered by `FeaturesUpdated`, or refused as a whole."""
+
+    token: Hashable
+    updates: tuple[FeatureUpdate, ...]
+    controller_id: BrokerId
+    """The one who decides, for what it says about itself."""
+    validate_only: bool = False
+
+
 class ConfigOperation(IntEnum):
     """The protocol's numbers for what to do with a setting (KIP-339)."""
 
@@ -188,6 +207,7 @@ Event = (
     | DeleteTopics
     | CreatePartitions
     | AlterConfigs
+    | UpdateFeatures
     | AllocateProducerIds
     | RegisterBroker
     | LoseBroker
@@ -249,6 +269,10 @@ class PartitionsCreated(NamedTuple):
     topics: tuple[TopicGrown, ...]
 
 
+class FeaturesUpdated(NamedTuple):
+    """All of them are, or would be (validate_only)."""
+
+
 class ResourceAltered(NamedTuple):
     """What became of one resource whose settings were to change."""
 
@@ -288,6 +312,7 @@ Body = (
     | TopicsDeleted
     | PartitionsCreated
     | ConfigsAltered
+    | FeaturesUpdated
     | ProducerIdBlock
     | BrokerRegistered
     | DirectoriesKnown

@@ -26,6 +26,7 @@ from kafkalite.controller.events import (
     DirectoriesKnown,
     Event,
     FailDirectories,
+    FeaturesUpdated,
     LoseBroker,
     PartitionsCreated,
     ProducerIdBlock,
@@ -33,6 +34,7 @@ from kafkalite.controller.events import (
     StartTerm,
     TopicsCreated,
     TopicsDeleted,
+    UpdateFeatures,
 )
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.core import Send
@@ -67,6 +69,7 @@ ControllerRequest = (
     | DeleteTopics
     | CreatePartitions
     | AlterConfigs
+    | UpdateFeatures
     | AllocateProducerIds
     | AssignDirectories
     | FailDirectories
@@ -153,6 +156,10 @@ class ControllerDriver:
     @overload
     def submit(
         self, event: AlterConfigs, on_reply: Callable[[ConfigsAltered | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: UpdateFeatures, on_reply: Callable[[FeaturesUpdated | KafkaError], None]
     ) -> None: ...
     @overload
     def submit(
