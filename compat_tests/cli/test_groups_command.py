@@ -132,6 +132,18 @@ def test_a_group_is_moved_when_it_is_said_twice(
     assert committed(kafkalite, group) == offsets
 
 
+@pytest.mark.parametrize(("options", "asked"), [(("--to", "99"), 99), (("--shift", "8"), 12)])
+def test_who_asks_for_more_than_a_log_has_is_told(
+    kafkalite: CommandLine, group: str, options: tuple[str, ...], asked: int
+) -> None:
+    ended = kafkalite.ended("groups", "reset", group, *options, "--topic", f"{group}:1")
+    assert ended.code == 0
+    assert ended.errors == (
+        f"kafkalite: {group}, partition 1: the log has offsets from 0 to 10, not {asked};"
+        " 10 is taken\n"
+    )
+
+
 def test_a_plan_is_a_table(kafkalite: CommandLine, group: str) -> None:
     columns, first, second, last = kafkalite("groups", "reset", group, "--to", "5").splitlines()
     assert columns.split() == ["TOPIC", "PARTITION", "COMMITTED", "NEW"]

@@ -101,8 +101,8 @@ class Connection:
 
         from kafkalite.cli.authentication import CLIENT_ID
 
-        place = self._reachable()
         security = self._security()
+        place = self._reachable()
         check_advertised(place, security)
         try:
             return client(
