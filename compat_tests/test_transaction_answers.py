@@ -244,3 +244,48 @@ def test_lists_of_transactions(golden: Golden, calls: TransactionCalls) -> None:
     assert listed(transactional_id_pattern="answers") == (0, [], False)
     assert listed(transactional_id_pattern="(") == (128, [], False)
     assert calls.end(commits=False) == 0
+
+
+def set_verification(golden: Golden, operation: int) -> None:
+    """Of all brokers, while they run: off, or (1) by default, which is on."""
+    config = {
+        "name": "transaction.partition.verification.enable",
+        "config_operation": operation,
+        "value": "false" if operation == 0 else None,
+    }
+    resource = {"resource_type": 4, "resource_name": "", "configs": [config]}
+    asked = {"resources": [resource], "validate_only": False}
+    assert not golden.errors(golden.call("IncrementalAlterConfigs", 1, asked))
+
+
+def test_partitions_need_not_be_added_where_that_is_not_verified(
+    golden: Golden, calls: TransactionCalls
+) -> None:
+    calls.begin()
+    assert calls.send(version=11) == ABORTABLE
+    set_verification(golden, 0)
+    try:
+        for _ in turns("the broker verifies no more"):
+            if calls.send(version=11) != ABORTABLE:
+                break
+        assert calls.in_partition()["current_txn_start_offset"] >= 0
+        assert calls.described()["transaction_state"] == "Empty"
+        golden.await_coordinators()
+        assert calls.commit_offset("answers", 1, version=3) == 0
+        assert calls.end(commits=True, version=3) == INVALID_STATE
+        # Who has version 2 adds what it writes to all the same.
+        new = TransactionCalls(golden, f"{calls.id}-new", calls.topic)
+        new.begin()
+        assert new.send(version=12) == 0
+        assert new.described()["transaction_state"] == "Ongoing"
+        assert new.end(commits=False, version=5) == 0
+        # What is open in the partition has no coordinator that would end it.
+        assert calls.mark(version=1, epoch=calls.epoch) == 0
+    finally:
+        set_verification(golden, 1)
+    for number, _ in enumerate(turns("the broker verifies again")):
+        other = TransactionCalls(golden, f"{calls.id}-{number}", calls.topic)
+        other.begin()
+        if other.send(version=11) == ABORTABLE:
+            break
+        assert other.mark(version=1, epoch=other.epoch) == 0

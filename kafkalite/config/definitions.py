@@ -761,6 +761,12 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "transaction.partition.verification.enable",
+        BOOLEAN,
+        "true",
+        "Whether a transactional batch is taken only for a partition of its transaction.",
+    ),
+    ConfigKey(
         "transactional.id.expiration.ms",
         INT,
         "604800000",

@@ -21,6 +21,7 @@ from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import READ_COMMITTED, BrokerId, Offset
+from tests.server.group_requests import find
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
 from tests.server.transactions import (
@@ -246,6 +247,21 @@ async def test_a_partition_that_was_not_added_is_not_written_to(running: Running
     await producer.write("topic", b"a")
     producer.sequence = 0
     assert await producer.send("topic", b"a", partition=1) is ErrorCode.TRANSACTION_ABORTABLE
+
+
+@served(transaction_partition_verification_enable="false")
+async def test_without_verification_old_clients_need_not_add_what_they_write_to(
+    running: Running,
+) -> None:
+    await running.create("topic")
+    await find(running)
+    old = await TransactionalProducer.begin(running)
+    assert await old.send("topic", b"at once") is ErrorCode.NONE
+    assert await old.commit_offset("topic", 1) is ErrorCode.NONE
+    assert state(running) is TransactionState.EMPTY
+    new = await TransactionalProducer.begin(running, "new", bumps=True)
+    assert await new.send("topic", b"added") is ErrorCode.NONE
+    assert state(running, "new") is TransactionState.ONGOING
 
 
 @served()
