@@ -45,6 +45,7 @@ from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
@@ -175,6 +176,15 @@ class Broker:
         self._reports = DirectoryReports(
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
+        self._moves = ReplicaMoves(
+            self._tasks,
+            ports.workers,
+            ports.clock,
+            ports.entropy,
+            self._replicas,
+            {location: each.folders for location, each in self._housekeeping.items()},
+            on_settled=self._reports.settled,
+        )
         self._groups = GroupCoordinators(config, self._replicas, ports.clock)
         markers = MarkerWriter(self._replicas, self._groups, ports.clock)
         producer_ids = ProducerIds(
@@ -195,6 +205,7 @@ class Broker:
             transactions=self._transactions,
             markers=markers,
             producer_ids=producer_ids,
+            moves=self._moves,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
@@ -228,6 +239,7 @@ class Broker:
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
+            end.callback(self._moves.stop)
             end.callback(self._replicas.stop)
             until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
             for each in self._housekeeping.values():
@@ -309,6 +321,7 @@ class Broker:
             )
         )
         self._controller.start(session)
+        self._moves.resume()
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""

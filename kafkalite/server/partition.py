@@ -214,6 +214,11 @@ class Partition:
         parted = end.epoch < last_fetched_epoch or end.end_offset < offset
         return end if parted else None
 
+    def moved(self, log: PartitionLog, directory: LogDirectory) -> None:
+        """It lives in another log folder now, where all of it is on the disk."""
+        self.log, self.directory = log, directory
+        self.synced()
+
     def change_isr(self, isr: frozenset[BrokerId]) -> None:
         """Other replicas are in sync now. If one left that others waited for, they wait no more."""
         leader = self.leading

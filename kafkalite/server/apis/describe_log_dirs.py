@@ -5,13 +5,14 @@ Versions: 1 to 5.
   folder is cordoned: takes no new partitions (KIP-1066).
 
 Sizes are those of the `.log` files. A replica lags behind when its high watermark is above its end,
-which is never so for what a broker leads. Replicas that are not here are passed over. A folder that
-has failed is answered with KAFKA_STORAGE_ERROR.
+which is never so for what a broker leads; a copy that is being moved to a folder (`is_future_key`)
+by what it lacks. Replicas that are not here are passed over. A folder that has failed is answered
+with KAFKA_STORAGE_ERROR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 
 from kafkalite.errors import ErrorCode, code_for
@@ -28,8 +29,10 @@ from kafkalite.protocol.messages.describe_log_dirs import (
 from kafkalite.server.apis.api import Api
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_moves import ReplicaMove, ReplicaMoves
 from kafkalite.server.request import RequestContext
 from kafkalite.server.turns import answer_in_turns
+from kafkalite.types import TopicPartition
 
 API = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
@@ -52,7 +55,7 @@ def handle(
     results: list[DescribeLogDirsResult] = []
     return answer_in_turns(
         ctx.services.clock,
-        _describe_each(ctx.services.replicas, request, results),
+        _describe_each(ctx.services.replicas, ctx.services.moves, request, results),
         lambda: DescribeLogDirsResponse(results=results),
         within_ms=ctx.services.config.request_timeout_ms,
         too_late=partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
@@ -67,15 +70,23 @@ def refuse(
 
 
 def _describe_each(
-    replicas: ReplicaManager, request: DescribeLogDirsRequest, results: list[DescribeLogDirsResult]
+    replicas: ReplicaManager,
+    moves: ReplicaMoves,
+    request: DescribeLogDirsRequest,
+    results: list[DescribeLogDirsResult],
 ) -> Iterator[int]:
     """One partition after the other: what it cost, for `Turns`."""
     for _ in replicas.catch_up_each():  # First: that may find out that a folder has failed.
         yield _COST_TO_OPEN
     held = replicas.partitions()
+    asked = None
     if request.topics is not None:
-        asked = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
-        held = (each for each in held if (each.topic, each.index) in asked)
+        asked = {
+            TopicPartition(topic.topic, index)
+            for topic in request.topics
+            for index in topic.partitions
+        }
+        held = (each for each in held if TopicPartition(each.topic, each.index) in asked)
     directories = replicas.homes.directories
     by_location = {
         directory.location: _result(directories, directory) for directory in directories.live
@@ -93,11 +104,37 @@ def _describe_each(
             )
         )
         yield _COST
+    for directory in directories.live:
+        _add_future(by_location[directory.location], moves.of(directory), asked)
     results += by_location.values()
     results += [
         DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=failed.location)
         for failed in directories.failed
     ]
+
+
+def _add_future(
+    result: DescribeLogDirsResult,
+    moves: Iterator[ReplicaMove],
+    asked: Container[TopicPartition] | None,
+) -> None:
+    """The replicas that are on their way to this folder, as far as they have come."""
+    topics = {topic.name: topic for topic in result.topics}
+    for move in moves:
+        key = move.key
+        if asked is not None and key not in asked:
+            continue
+        if key.topic not in topics:
+            topics[key.topic] = DescribeLogDirsTopic(name=key.topic, partitions=[])
+            result.topics.append(topics[key.topic])
+        topics[key.topic].partitions.append(
+            DescribeLogDirsPartition(
+                partition_index=key.partition,
+                partition_size=move.future.log.size_bytes,
+                offset_lag=move.future.offset_lag,
+                is_future_key=True,
+            )
+        )
 
 
 def _result(directories: DirectorySet, directory: LogDirectory) -> DescribeLogDirsResult:

@@ -7,6 +7,7 @@ from kafkalite.server.apis import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_replica_log_dirs,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -75,6 +76,7 @@ APIS: tuple[ApiModule, ...] = (
     txn_offset_commit,  # 28
     describe_configs,  # 32
     alter_configs,  # 33
+    alter_replica_log_dirs,  # 34
     describe_log_dirs,  # 35
     create_partitions,  # 37
     delete_groups,  # 42
