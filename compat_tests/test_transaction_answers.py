@@ -24,7 +24,7 @@ from kafkalite.types import Uuid
 
 OUT_OF_DATE, INVALID_MAPPING, INVALID_STATE, FENCED = 47, 49, 48, 90
 ABORTABLE, UNSTABLE, COORDINATOR_FENCED = 120, 88, 52
-UNKNOWN_MEMBER, UNKNOWN_ID = 25, 100
+UNKNOWN_MEMBER, UNKNOWN_ID, INVALID_PATTERN = 25, 100, 128
 OLD, NEW = 3, 5
 """Versions of EndTxn that clients of either version of the protocol send."""
 
@@ -244,6 +244,42 @@ def test_lists_of_transactions(golden: Golden, calls: TransactionCalls) -> None:
     assert listed(transactional_id_pattern="answers") == (0, [], False)
     assert listed(transactional_id_pattern="(") == (128, [], False)
     assert calls.end(commits=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("{id}-[ab]", ["a", "b"]),
+        ("{id}", []),
+        ("{id}.*", ["a", "b", "1"]),
+        (r"{id}-\pL", ["a", "b"]),
+        (r"(?i){id}-(?P<one>\d|A)", ["a", "1"]),
+        (r"\Q{id}-a\E", ["a"]),
+        ("", None),
+        ("(", INVALID_PATTERN),
+        ("(?={id}).*", INVALID_PATTERN),
+        (r"(a)\1", INVALID_PATTERN),
+    ],
+)
+def test_ids_are_listed_by_patterns_of_re2(
+    golden: Golden, calls: TransactionCalls, pattern: str, found: list[str] | int | None
+) -> None:
+    for end in ("a", "b", "1"):
+        TransactionCalls(golden, f"{calls.id}-{end}", calls.topic).begin()
+    asked = {
+        "state_filters": [],
+        "producer_id_filters": [],
+        "duration_filter": -1,
+        "transactional_id_pattern": pattern.replace("{id}", calls.id),
+    }
+    answer = golden.call("ListTransactions", 2, asked)
+    ids = {each["transactional_id"] for each in answer["transaction_states"]}
+    if isinstance(found, int):
+        assert (answer["error_code"], ids) == (found, set())
+    elif found is None:
+        assert ids >= {f"{calls.id}-{end}" for end in ("a", "b", "1")}
+    else:
+        assert ids == {f"{calls.id}-{end}" for end in found}
 
 
 def set_verification(golden: Golden, operation: int) -> None:
