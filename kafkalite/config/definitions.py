@@ -880,6 +880,13 @@ _BROKER_KEYS = (
         " operating system when they are.",
     ),
     ConfigKey(
+        "kafkalite.group.evict.on.disconnect",
+        BOOLEAN,
+        "false",
+        "Whether a group's member is out the moment its connection drops, and the others get its"
+        " partitions at once. Kafka, and our default, gives it its session timeout to come back.",
+    ),
+    ConfigKey(
         "kafkalite.record.validation",
         STRING,
         "header",

@@ -197,6 +197,7 @@ class BrokerConfig(NamedTuple):
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""
     kafkalite_fsync: bool = False
+    kafkalite_group_evict_on_disconnect: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()
