@@ -1,8 +1,8 @@
 """Why groups rebalanced, as `kafkalite groups describe` is told it: in a tagged field that is
 kafkalite's own, of ConsumerGroupDescribe.
 
-Who sends the field with the request gets one at each group of any kind for which it is known. Everybody
-else is told what Kafka tells, and Kafka passes the field over.
+Who sends the field with the request gets one at each group of any kind for which it is known.
+Everybody else is told what Kafka tells, and Kafka passes the field over.
 
     time in ms (int64) | reason (UTF-8)
 """

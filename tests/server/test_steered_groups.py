@@ -1,4 +1,4 @@
-"""Groups for people who test: why they rebalance, and members that are out with their connections."""
+"""Groups for people who test: why they rebalance, and who is out with the connection."""
 
 from __future__ import annotations
 
