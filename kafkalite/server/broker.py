@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.directory_set import Place
+from kafkalite.log.directory_set import DirectorySet, Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -41,6 +41,7 @@ from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.partition import Partition
+from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.recompressions import Recompressions
@@ -149,22 +150,8 @@ class Broker:
     def _wire(self, storage: Storage) -> Services:
         """The parts that answer requests, of which none does anything yet."""
         config, ports = self._config, self._ports
-        self._replicas = ReplicaManager(
-            config.node_id,
-            config,
-            PartitionHomes(
-                config.node_id,
-                storage.directories,
-                {location: each.folders for location, each in self._housekeeping.items()},
-                clock=ports.clock,
-                entropy=ports.entropy,
-                on_settled=lambda settled: self._reports.settled(settled),
-                flush_later=self._flush_later,
-            ),
-            clock=ports.clock,
-            on_failed=self._folder_failed,
-            stop=self.fail,
-        )
+        folders = {location: each.folders for location, each in self._housekeeping.items()}
+        self._replicas = self._hold(storage.directories, folders)
         self._controller = ControllerDriver(
             ports.clock,
             TopicDefaults(
@@ -182,7 +169,7 @@ class Broker:
             ports.clock,
             ports.entropy,
             self._replicas,
-            {location: each.folders for location, each in self._housekeeping.items()},
+            folders,
             on_settled=self._reports.settled,
         )
         self._groups = GroupCoordinators(config, self._replicas, ports.clock)
@@ -209,6 +196,28 @@ class Broker:
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
+        )
+
+    def _hold(
+        self, directories: DirectorySet, folders: Mapping[str, PartitionFolders]
+    ) -> ReplicaManager:
+        """The replicas; none yet. `folders`: by the location of each log folder."""
+        config, ports = self._config, self._ports
+        return ReplicaManager(
+            config.node_id,
+            config,
+            PartitionHomes(
+                config.node_id,
+                directories,
+                folders,
+                clock=ports.clock,
+                entropy=ports.entropy,
+                on_settled=lambda settled: self._reports.settled(settled),
+                flush_later=self._flush_later,
+            ),
+            clock=ports.clock,
+            on_failed=self._folder_failed,
+            stop=self.fail,
         )
 
     async def __aexit__(

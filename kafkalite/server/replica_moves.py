@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, InvariantError, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import release_parts
 from kafkalite.log.future_log import FutureLog, SourceRefusedError
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
@@ -42,17 +43,23 @@ WAIT_MS = 10
 class ReplicaMove:
     """One replica on its way."""
 
-    def __init__(self, partition: Partition, target: LogDirectory, future: FutureLog) -> None:
+    def __init__(self, partition: Partition, directory: LogDirectory, future: FutureLog) -> None:
         self.partition = partition
-        self.target = target
+        self.directory = directory
+        """Where it goes."""
         self.future = future
         """The copy: another one when the log changed under it."""
         self.unsynced_bytes = LEAST_SYNC_BYTES
 
     @property
     def key(self) -> TopicPartition:
-        """Whose replica."""
-        return TopicPartition(self.partition.topic, self.partition.index)
+        """Whose replica it is."""
+        return self.partition.key
+
+    @property
+    def log(self) -> PartitionLog:
+        """The copy."""
+        return self.future.log
 
 
 class ReplicaMoves:
@@ -94,17 +101,18 @@ class ReplicaMoves:
         """Begin no more steps; the one under way is waited for by its task group."""
         self._stopped.set()
 
-    def of(self, target: LogDirectory) -> Iterator[ReplicaMove]:
-        """Those on their way to that folder."""
-        return (move for move in list(self._moves.values()) if move.target is target)
+    @property
+    def under_way(self) -> tuple[ReplicaMove, ...]:
+        """All of them."""
+        return tuple(self._moves.values())
 
     def begin(self, partition: Partition, target: LogDirectory) -> None:
         """Move it there. Whatever other folder it was on its way to, it does not go there; if it is
         in `target` it stays. `KafkaError(KAFKA_STORAGE_ERROR)` when a disk refuses."""
-        key = TopicPartition(partition.topic, partition.index)
+        key = partition.key
         under_way = self._moves.get(key)
         if under_way is not None:
-            if under_way.target is target:
+            if under_way.directory is target:
                 return
             del self._moves[key]
             self._discard(under_way)
@@ -121,10 +129,8 @@ class ReplicaMoves:
             self._tasks.create_task(self._run())
 
     def _copy(self, partition: Partition, target: LogDirectory) -> FutureLog:
-        key = TopicPartition(partition.topic, partition.index)
-        return FutureLog(
-            key, partition.directory, target, self._entropy.uuid(), self._clock.now_ms()
-        )
+        unique, now = self._entropy.uuid(), self._clock.now_ms()
+        return FutureLog(partition.key, partition.directory, target, unique, now)
 
     async def _run(self) -> None:
         try:
@@ -143,7 +149,7 @@ class ReplicaMoves:
                 self._give_up(move, None)
             elif not move.future.is_current:
                 self._discard(move)
-                move.future = self._copy(move.partition, move.target)
+                move.future = self._copy(move.partition, move.directory)
             elif not move.future.offset_lag:
                 await self._arrive(move)
             else:
@@ -159,7 +165,7 @@ class ReplicaMoves:
         live = self._replicas.homes.directories.live
         partition = move.partition
         return (
-            move.target in live
+            move.directory in live
             and partition.directory in live
             and partition.directory.logs.get(move.key) is partition.log
         )
@@ -199,12 +205,12 @@ class ReplicaMoves:
         partition, source = move.partition, move.partition.directory
         moved = move.future.switch(self._clock.now_ms())
         del self._moves[move.key]
-        partition.moved(moved.log, move.target)
-        self._replicas.homes.directories.settle(move.key, move.target)
-        self._on_settled(Settled(partition.topic_id, partition.index, move.target))
+        partition.moved(moved.log, move.directory)
+        self._replicas.homes.directories.settle(move.key, move.directory)
+        self._on_settled(Settled(partition.topic_id, partition.index, move.directory))
         if moved.left_behind is not None:
             self._folders[source.location].remove_later(moved.left_behind)
-        _log.info("%s has moved from %s to %s", move.key, source.location, move.target.location)
+        _log.info("%s has moved from %s to %s", move.key, source.location, move.directory.location)
 
     def _give_up(self, move: ReplicaMove, error: Exception | None) -> None:
         if self._moves.get(move.key) is move:
@@ -214,11 +220,11 @@ class ReplicaMoves:
                 "%s stays in %s: it cannot move to %s: %s",
                 move.key,
                 move.partition.directory.location,
-                move.target.location,
+                move.directory.location,
                 error,
             )
         self._discard(move)
-        self._refused(move.partition, move.target, error)
+        self._refused(move.partition, move.directory, error)
 
     def _refused(self, partition: Partition, target: LogDirectory, error: Exception | None) -> None:
         if isinstance(error, OSError):
@@ -234,4 +240,4 @@ class ReplicaMoves:
             _log.warning("the next start removes the copy of %s: %s", move.key, error)
             return
         if folder is not None:
-            self._folders[move.target.location].remove_later(folder)
+            self._folders[move.directory.location].remove_later(folder)

@@ -12,7 +12,7 @@ with KAFKA_STORAGE_ERROR.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from kafkalite.errors import ErrorCode, code_for
@@ -27,6 +27,7 @@ from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 from kafkalite.server.apis.api import Api
+from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.replica_moves import ReplicaMove, ReplicaMoves
@@ -78,7 +79,6 @@ def _describe_each(
     """One partition after the other: what it cost, for `Turns`."""
     for _ in replicas.catch_up_each():  # First: that may find out that a folder has failed.
         yield _COST_TO_OPEN
-    held = replicas.partitions()
     asked = None
     if request.topics is not None:
         asked = {
@@ -86,26 +86,22 @@ def _describe_each(
             for topic in request.topics
             for index in topic.partitions
         }
-        held = (each for each in held if TopicPartition(each.topic, each.index) in asked)
+    found: list[Partition | ReplicaMove] = [*replicas.partitions(), *moves.under_way]
+    if asked is not None:
+        found = [each for each in found if each.key in asked]
     directories = replicas.homes.directories
     by_location = {
         directory.location: _result(directories, directory) for directory in directories.live
     }
-    for each in sorted(held, key=lambda partition: (partition.topic, partition.index)):
+    for each in sorted(found, key=lambda each: (each.key.topic, each.key.partition)):
         result = by_location.get(each.directory.location)
         if result is None or result.error_code:
             continue
         topics = result.topics
-        if not topics or topics[-1].name != each.topic:
-            topics.append(DescribeLogDirsTopic(name=each.topic, partitions=[]))
-        topics[-1].partitions.append(
-            DescribeLogDirsPartition(
-                partition_index=each.index, partition_size=each.log.size_bytes, offset_lag=0
-            )
-        )
+        if not topics or topics[-1].name != each.key.topic:
+            topics.append(DescribeLogDirsTopic(name=each.key.topic, partitions=[]))
+        topics[-1].partitions.append(_described(each))
         yield _COST
-    for directory in directories.live:
-        _add_future(by_location[directory.location], moves.of(directory), asked)
     results += by_location.values()
     results += [
         DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=failed.location)
@@ -113,28 +109,14 @@ def _describe_each(
     ]
 
 
-def _add_future(
-    result: DescribeLogDirsResult,
-    moves: Iterator[ReplicaMove],
-    asked: Container[TopicPartition] | None,
-) -> None:
-    """The replicas that are on their way to this folder, as far as they have come."""
-    topics = {topic.name: topic for topic in result.topics}
-    for move in moves:
-        key = move.key
-        if asked is not None and key not in asked:
-            continue
-        if key.topic not in topics:
-            topics[key.topic] = DescribeLogDirsTopic(name=key.topic, partitions=[])
-            result.topics.append(topics[key.topic])
-        topics[key.topic].partitions.append(
-            DescribeLogDirsPartition(
-                partition_index=key.partition,
-                partition_size=move.future.log.size_bytes,
-                offset_lag=move.future.offset_lag,
-                is_future_key=True,
-            )
-        )
+def _described(replica: Partition | ReplicaMove) -> DescribeLogDirsPartition:
+    described = DescribeLogDirsPartition(
+        partition_index=replica.key.partition, partition_size=replica.log.size_bytes
+    )
+    if isinstance(replica, ReplicaMove):
+        described.is_future_key = True
+        described.offset_lag = replica.future.offset_lag
+    return described
 
 
 def _result(directories: DirectorySet, directory: LogDirectory) -> DescribeLogDirsResult:
