@@ -12,6 +12,7 @@ import pytest
 
 from compat_tests.golden import Golden, turns
 from compat_tests.transaction_calls import CONCURRENT, READY_CODES, TransactionCalls
+from compat_tests.verification import unverified
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.messages.txn_offset_commit import (
@@ -282,25 +283,12 @@ def test_ids_are_listed_by_patterns_of_re2(
         assert ids == {f"{calls.id}-{end}" for end in found}
 
 
-def set_verification(golden: Golden, operation: int) -> None:
-    """Of all brokers, while they run: off, or (1) by default, which is on."""
-    config = {
-        "name": "transaction.partition.verification.enable",
-        "config_operation": operation,
-        "value": "false" if operation == 0 else None,
-    }
-    resource = {"resource_type": 4, "resource_name": "", "configs": [config]}
-    asked = {"resources": [resource], "validate_only": False}
-    assert not golden.errors(golden.call("IncrementalAlterConfigs", 1, asked))
-
-
 def test_partitions_need_not_be_added_where_that_is_not_verified(
     golden: Golden, calls: TransactionCalls
 ) -> None:
     calls.begin()
     assert calls.send(version=11) == ABORTABLE
-    set_verification(golden, 0)
-    try:
+    with unverified(golden):
         for _ in turns("the broker verifies no more"):
             if calls.send(version=11) != ABORTABLE:
                 break
@@ -317,8 +305,6 @@ def test_partitions_need_not_be_added_where_that_is_not_verified(
         assert new.end(commits=False, version=5) == 0
         # What is open in the partition has no coordinator that would end it.
         assert calls.mark(version=1, epoch=calls.epoch) == 0
-    finally:
-        set_verification(golden, 1)
     for number, _ in enumerate(turns("the broker verifies again")):
         other = TransactionCalls(golden, f"{calls.id}-{number}", calls.topic)
         other.begin()
