@@ -271,6 +271,7 @@ def _upgrade(group: Group) -> Steps:
     )
     yield "fetches", [classic.fetch(None, -1), classic.fetch(classic.id, classic.generation)]
     yield "fetches of another generation", classic.fetch(classic.id, 99)
+    yield "fetches with an epoch and no id", [classic.fetch(id, 3) for id in (None, "")]
     yield "beats of another generation", classic.beat(generation_id=99)
     yield "beats of nobody", classic.beat(member_id="nobody")
     yield "beats of an instance", classic.beat(group_instance_id="i")

@@ -30,6 +30,7 @@ REPLAYED = (
     "DescribeConfigs",
     "AlterConfigs",
     "IncrementalAlterConfigs",
+    "AlterReplicaLogDirs",
     "DescribeLogDirs",
     "ListPartitionReassignments",
     "DescribeCluster",

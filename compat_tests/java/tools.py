@@ -27,6 +27,7 @@ CLASSES = {
     "kafka-log-dirs": "LogDirsCommand",
     "kafka-producer-perf-test": "ProducerPerformance",
     "kafka-topics": "TopicCommand",
+    "kafka-transactions": "TransactionsCommand",
     "kafka-verifiable-consumer": "VerifiableConsumer",
     "kafka-verifiable-producer": "VerifiableProducer",
 }

@@ -761,6 +761,12 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "transaction.partition.verification.enable",
+        BOOLEAN,
+        "true",
+        "Whether a transactional batch is taken only for a partition of its transaction.",
+    ),
+    ConfigKey(
         "transactional.id.expiration.ms",
         INT,
         "604800000",
@@ -872,6 +878,13 @@ _BROKER_KEYS = (
         "Whether acks=all is answered, and records are seen, only once they are on the disk, as"
         " with flush.messages=1 for every topic. Kafka's default, and ours, leaves it to the"
         " operating system when they are.",
+    ),
+    ConfigKey(
+        "kafkalite.group.evict.on.disconnect",
+        BOOLEAN,
+        "false",
+        "Whether a group's member is out the moment its connection drops, and the others get its"
+        " partitions at once. Kafka, and our default, gives it its session timeout to come back.",
     ),
     ConfigKey(
         "kafkalite.record.validation",

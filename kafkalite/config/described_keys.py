@@ -576,8 +576,6 @@ telemetry.max.bytes INT 1.. = 1048576
     The largest push of client metrics that is taken.
 transaction.abort.timed.out.transaction.cleanup.interval.ms INT 1.. = 10000
     How often transactions that have timed out are looked for.
-transaction.partition.verification.enable BOOLEAN = true
-    Whether a transactional batch is taken only for a partition of its transaction.
 transaction.two.phase.commit.enable BOOLEAN = false
     Whether transactions may take part in a two-phase commit, and never time out then.
 """

@@ -179,6 +179,7 @@ class BrokerConfig(NamedTuple):
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
     transaction_max_timeout_ms: int = 900_000
+    transaction_partition_verification_enable: bool = True
     transactional_id_expiration_ms: int = 604_800_000
     transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
     transaction_state_log_load_buffer_size: int = 5_242_880
@@ -196,6 +197,7 @@ class BrokerConfig(NamedTuple):
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""
     kafkalite_fsync: bool = False
+    kafkalite_group_evict_on_disconnect: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()

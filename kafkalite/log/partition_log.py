@@ -30,7 +30,7 @@ from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment, TimestampOffset
 from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
-from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
+from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, iter_headers, stamp
 from kafkalite.protocol.records.times import LookupBudget
 from kafkalite.types import (
     NO_PRODUCER_ID,
@@ -126,6 +126,11 @@ class PartitionLog:
         """Whether so much is not synced that readers are to wait for it, as `flush.messages`
         asks."""
         return self.end_offset - self.recovery_point >= self._config.flush_messages
+
+    @property
+    def is_syncing(self) -> bool:
+        """Between `begin_sync` and `end_sync`."""
+        return self._sync is not None
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -225,6 +230,40 @@ class PartitionLog:
             position += size
             base_offset = Offset(end + 1)
         self.end_offset = base_offset
+
+    def append_as_follower(self, records: memoryview, now: TimestampMs) -> int:
+        """Take in the whole batches of `records` as their leader stamped them: how many bytes they
+        are. Between two of them offsets may be missing, which compaction took.
+
+        `OSError` and `KafkaError` leave those before the one that is refused.
+        """
+        begin = end = 0
+        run: list[BatchHeader] = []
+        for at, header in iter_headers(records):
+            if run and not self._goes_on(run, header, end - begin):
+                self._write_run(records[begin:end], run, now)
+                begin, run = at, []
+            run.append(header)
+            end = at + header.size_bytes
+        if run:
+            self._write_run(records[begin:end], run, now)
+        return end
+
+    def _goes_on(self, run: list[BatchHeader], header: BatchHeader, size: int) -> bool:
+        last = run[-1]
+        return (
+            header.base_offset == last.next_offset
+            and header.partition_leader_epoch == last.partition_leader_epoch
+            and size + header.size_bytes <= self._config.segment_bytes
+        )
+
+    def _write_run(self, records: memoryview, run: list[BatchHeader], now: TimestampMs) -> None:
+        first, last = run[0], run[-1]
+        if first.base_offset < self.end_offset:
+            raise InvariantError(f"{self.name}: {first.base_offset} after {self.end_offset}")
+        self.end_offset = first.base_offset
+        latest = max(header.max_timestamp for header in run)
+        self._write(records, run, last.last_offset, latest, last.partition_leader_epoch, now)
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Lead from `end_offset` on: the epoch is in the file even before its first append."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,7 +20,7 @@ from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.topics import TopicDefaults
 from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.directory_set import Place
+from kafkalite.log.directory_set import DirectorySet, Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -41,9 +41,11 @@ from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.partition import Partition
+from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
 from kafkalite.types import NO_BROKER_EPOCH
@@ -147,22 +149,8 @@ class Broker:
     def _wire(self, storage: Storage) -> Services:
         """The parts that answer requests, of which none does anything yet."""
         config, ports = self._config, self._ports
-        self._replicas = ReplicaManager(
-            config.node_id,
-            config,
-            PartitionHomes(
-                config.node_id,
-                storage.directories,
-                {location: each.folders for location, each in self._housekeeping.items()},
-                clock=ports.clock,
-                entropy=ports.entropy,
-                on_settled=lambda settled: self._reports.settled(settled),
-                flush_later=self._flush_later,
-            ),
-            clock=ports.clock,
-            on_failed=self._folder_failed,
-            stop=self.fail,
-        )
+        folders = {location: each.folders for location, each in self._housekeeping.items()}
+        self._replicas = self._hold(storage.directories, folders)
         self._controller = ControllerDriver(
             ports.clock,
             TopicDefaults(
@@ -174,6 +162,15 @@ class Broker:
         self._reports = DirectoryReports(
             self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
         )
+        self._moves = ReplicaMoves(
+            self._tasks,
+            ports.workers,
+            ports.clock,
+            ports.entropy,
+            self._replicas,
+            folders,
+            on_settled=self._reports.settled,
+        )
         self._coordinators = Coordinators(config, self._replicas, self._controller, ports.clock)
         return Services(
             broker_id=config.node_id,
@@ -184,9 +181,32 @@ class Broker:
             replicas=self._replicas,
             controller=self._controller,
             coordinators=self._coordinators,
+            moves=self._moves,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=cache(_api_versions),
+        )
+
+    def _hold(
+        self, directories: DirectorySet, folders: Mapping[str, PartitionFolders]
+    ) -> ReplicaManager:
+        """The replicas; none yet. `folders`: by the location of each log folder."""
+        config, ports = self._config, self._ports
+        return ReplicaManager(
+            config.node_id,
+            config,
+            PartitionHomes(
+                config.node_id,
+                directories,
+                folders,
+                clock=ports.clock,
+                entropy=ports.entropy,
+                on_settled=lambda settled: self._reports.settled(settled),
+                flush_later=self._flush_later,
+            ),
+            clock=ports.clock,
+            on_failed=self._folder_failed,
+            stop=self.fail,
         )
 
     async def __aexit__(
@@ -216,6 +236,7 @@ class Broker:
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
+            end.callback(self._moves.stop)
             end.callback(self._replicas.stop)
             until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
             for each in self._housekeeping.values():
@@ -295,6 +316,7 @@ class Broker:
             )
         )
         self._controller.start(session)
+        self._moves.resume()
         self._load_the_rest()
 
     def _load_the_rest(self) -> None:
@@ -318,6 +340,7 @@ class Broker:
             _log.warning("a setting of brokers in the metadata is not followed: %s", message)
         self._listeners.limit(config)
         self._replicas.configure(config)
+        self._transactions.configure(config)
         self._storage.directories.cordon(config.cordoned_log_dirs)
         for directory in self._storage.directories.live:
             directory.expire_producers_after(config.producer_id_expiration_ms)

@@ -19,6 +19,7 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     ListGroups,
     Loaded,
+    MemberDisconnected,
     SyncGroup,
     TopicsDeleted,
 )
@@ -44,7 +45,10 @@ from kafkalite.server.coordinator_driver import CoordinatorSettings
 from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.led_coordinators import LedCoordinators
+from kafkalite.server.member_connections import HeardMember, MemberConnections
+from kafkalite.server.rebalance_log import LoggedGroups
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.request import RequestContext
 
 GroupRequest = (
     JoinGroup
@@ -72,12 +76,16 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager, clock: Clock) -> None:
         settings = _group_settings(config)
         self._metadata = MetadataChanged(MetadataImage())
+        self.member_connections = (
+            MemberConnections(self._evict) if config.kafkalite_group_evict_on_disconnect else None
+        )
+        """None: the broker evicts nobody whose connection drops."""
         super().__init__(
             config.node_id,
             CONSUMER_OFFSETS,
             config.offsets_topic_num_partitions,
             CoordinatorSettings[Event, JournalRecord](
-                new_core=lambda: GroupCoordinator(settings),
+                new_core=lambda: LoggedGroups(GroupCoordinator(settings)),
                 codec=GroupRecordCodec(Compression(config.offsets_topic_compression_codec)),
                 loaded=Loaded(),
                 before=lambda: (self._metadata,),
@@ -86,6 +94,19 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
             replicas=replicas,
             clock=clock,
         )
+
+    def heard(self, ctx: RequestContext, group_id: str, member_id: str) -> None:
+        """A member has sent that request, or will be told its id with the answer."""
+        if self.member_connections is not None and member_id:
+            self.member_connections.heard(ctx.connection, HeardMember(group_id, member_id))
+
+    def left(self, group_id: str, member_id: str) -> None:
+        """A member has said goodbye."""
+        if self.member_connections is not None:
+            self.member_connections.left(HeardMember(group_id, member_id))
+
+    def _evict(self, member: HeardMember) -> None:
+        self.tell(self.partition_of(member.group_id), MemberDisconnected(*member))
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """As for every kind; what was committed of deleted topics is forgotten, and consumer groups

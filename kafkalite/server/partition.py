@@ -20,7 +20,7 @@ from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.fetch_session import FetchWatcher
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.purgatory import CommitWait
-from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid
+from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, TopicPartition, Uuid
 
 ACKS_ALL = -1
 
@@ -97,6 +97,11 @@ class Partition:
         """Whoever meets an error of the disk tells it here, before the error is answered."""
         if self.on_refused is not None:
             self.on_refused(self.directory, error)
+
+    @property
+    def key(self) -> TopicPartition:
+        """Whose replica it is."""
+        return TopicPartition(self.topic, self.index)
 
     @property
     def leading(self) -> PartitionLeader:
@@ -213,6 +218,11 @@ class Partition:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         parted = end.epoch < last_fetched_epoch or end.end_offset < offset
         return end if parted else None
+
+    def moved(self, log: PartitionLog, directory: LogDirectory) -> None:
+        """It lives in another log folder now, where all of it is on the disk."""
+        self.log, self.directory = log, directory
+        self.synced()
 
     def change_isr(self, isr: frozenset[BrokerId]) -> None:
         """Other replicas are in sync now. If one left that others waited for, they wait no more."""

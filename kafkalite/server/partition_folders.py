@@ -7,7 +7,8 @@ import logging
 from collections import deque
 from contextlib import suppress
 
-from kafkalite.log.directories import FolderPlan, LogDirectory
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.new_folders import FolderPlan
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -53,14 +54,14 @@ class PartitionFolders:
     def remove_later(self, folder: str) -> None:
         """Remove a folder that was renamed for deletion."""
         self._doomed.append(folder)
-        if not self._is_removing:
+        if not self._is_removing and not self._stopped.is_set():
             self._is_removing = True
             self._tasks.create_task(self._remove())
 
     def make_later(self, partition: TopicPartition, log: PartitionLog) -> None:
         """Make the folder of a log that has none, unless it makes one itself before."""
         self._without_folder.append((partition, log))
-        if not self._is_making:
+        if not self._is_making and not self._stopped.is_set():
             self._is_making = True
             self._tasks.create_task(self._make())
 
@@ -96,12 +97,12 @@ class PartitionFolders:
     async def _make_next(self) -> None:
         partition, log = self._without_folder.popleft()
         if not log.folder.exists and self._directory.logs.get(partition) is log:
-            await self._make_one(self._directory.plan(partition, log, self._entropy.uuid()))
+            await self._make_one(FolderPlan.of(partition, log, self._entropy.uuid()))
 
     async def _make_one(self, plan: FolderPlan) -> None:
         try:
-            await self._workers.run(self._directory.build, plan)
-            if self._directory.adopt(plan):
+            await self._workers.run(plan.build, self._directory.files)
+            if plan.adopt(self._directory):
                 return
         except OSError as error:
             _log.warning("%s has no folder until its first record: %s", plan.partition, error)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.recompressions import Recompressions
     from kafkalite.server.replica_manager import ReplicaManager
+    from kafkalite.server.replica_moves import ReplicaMoves
     from kafkalite.server.transaction_coordinators import TransactionCoordinators
     from kafkalite.server.transaction_markers import MarkerWriter
 
@@ -53,6 +54,7 @@ class Services:
     coordinators: Coordinators
     fetch_sessions: FetchSessions
     recompressions: Recompressions
+    moves: ReplicaMoves
     api_versions: Callable[[], list[ApiVersion]]
     """What ApiVersions lists, by key."""
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.log.directories import FolderPlan, LogDirectory
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files import Files
+from kafkalite.log.new_folders import FolderPlan
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
@@ -66,7 +68,7 @@ def counted() -> Iterator[list[int]]:
         yield turns
 
 
-def no_disk(directory: LogDirectory, plan: FolderPlan) -> None:
+def no_disk(plan: FolderPlan, files: Files) -> None:
     raise OSError(28, "No space left on device")
 
 
@@ -91,7 +93,7 @@ async def test_each_can_be_used_as_soon_as_the_answer_is_there(running: Running)
     client = await running.client()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReplicaManager, "_go_on", lambda self, makes_folders=False: None)
-        patch.setattr(LogDirectory, "build", no_disk)
+        patch.setattr(FolderPlan, "build", no_disk)
         image = await running.create("t", MANY)
         assert await running.read("t", partition=MANY - 1) == []
         read = await client.ask(fetch(image.id, {MANY - 2: 0}), 13, FetchResponse)

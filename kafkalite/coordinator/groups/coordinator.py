@@ -31,6 +31,7 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     ListGroups,
     Loaded,
+    MemberDisconnected,
     SessionTimedOut,
     SyncGroup,
     SyncTimedOut,
@@ -41,6 +42,7 @@ from kafkalite.coordinator.groups.classic.membership import heartbeat, leave, sy
 from kafkalite.coordinator.groups.classic.rebalance import (
     answer_join,
     complete_join,
+    disconnected,
     initial_delay_over,
     join_timer,
     keep_session,
@@ -62,7 +64,7 @@ from kafkalite.coordinator.groups.consumer.events import (
     RevocationTimedOut,
 )
 from kafkalite.coordinator.groups.consumer.member_records import group_tombstones
-from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
+from kafkalite.coordinator.groups.draft import Draft, GroupOutcome, Rebalanced
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord, Record
 from kafkalite.coordinator.groups.recorded import RecordedState
@@ -82,6 +84,9 @@ if TYPE_CHECKING:
         MembershipEvent,
     )
 
+FEW_GROUPS = 100
+"""So many reasons may be kept of groups that are gone."""
+
 
 class GroupCoordinator:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
@@ -99,6 +104,9 @@ class GroupCoordinator:
         self._live: dict[str, ClassicGroup] = {}
         """Soft state: groups with their parked requests, ahead of the record while they
         rebalance."""
+        self._begun: list[Rebalanced] = []
+        self._last_rebalances: dict[str, Rebalanced] = {}
+        """By group. Soft state: a coordinator that was loaded anew does not know."""
 
     @property
     def recorded(self) -> RecordedState:
@@ -174,8 +182,13 @@ class GroupCoordinator:
             case ConsumerHeartbeat():
                 self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case DescribeConsumerGroups():
-                self._consumers().describe(draft, event, self._recorded.groups)
-            case MemberSilent() | RevocationTimedOut() | ClassicMemberLate():
+                reasons = self._last_rebalances
+                self._consumers().describe(draft, event, self._recorded.groups, reasons)
+            case MemberDisconnected() if event.group_id not in self._recorded.consumer_groups:
+                group = self.group(event.group_id)
+                if group is not None:
+                    disconnected(draft, group, event.member_id)
+            case MemberSilent() | RevocationTimedOut() | ClassicMemberLate() | MemberDisconnected():
                 self._consumers().time_out(draft, event)
             case MetadataChanged():
                 self._image = event.image
@@ -187,7 +200,21 @@ class GroupCoordinator:
                 self._load(draft)
             case _:
                 assert_never(event)
+        self._keep_reasons(draft)
         return draft.outcome()
+
+    def take_rebalances(self) -> list[Rebalanced]:
+        """Those that began since the last call, for a log that people read."""
+        begun, self._begun = self._begun, []
+        return begun
+
+    def _keep_reasons(self, draft: Draft) -> None:
+        if draft.rebalances:
+            self._begun += draft.rebalances
+            self._last_rebalances |= {each.group_id: each for each in draft.rebalances}
+            if len(self._last_rebalances) > 2 * self._recorded.group_count + FEW_GROUPS:
+                known = self._last_rebalances.items()
+                self._last_rebalances = {id: each for id, each in known if self.any_group(id)}
 
     def refused(
         self, records: tuple[JournalRecord, ...], error: KafkaError, now: TimestampMs
@@ -217,7 +244,7 @@ class GroupCoordinator:
         if group is not None and group.members:
             for member in group.members.values():
                 keep_session(draft, group, member)
-            rebalance_or_complete(draft, group)
+            rebalance_or_complete(draft, group, "its record was refused")
 
     def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
         if group.group_id not in self._recorded.groups:
@@ -229,7 +256,7 @@ class GroupCoordinator:
         elif group.state is GroupState.STABLE:
             for member in group.members.values():
                 member.assignment = b""
-            prepare(draft, group)
+            prepare(draft, group, "its record was refused")
 
     def _membership(self, draft: Draft, event: MembershipEvent) -> None:
         """A consumer group with members may have some that speak the classic protocol."""
@@ -318,7 +345,7 @@ class GroupCoordinator:
             for member in group.members.values():
                 keep_session(draft, group, member)
             if len(group.members) > draft.settings.max_size:
-                prepare(draft, group)
+                prepare(draft, group, "it has more members than may be")
         if self._recorded.consumer_groups:
             self._consumers().load(draft)
         self._watch_expiry(draft)

@@ -8,6 +8,7 @@ Versions: 0 to 1.
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatSeen
+from kafkalite.coordinator.groups.consumer.state import JOINING_EPOCH
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.consumer_group_heartbeat import (
@@ -58,7 +59,16 @@ def handle(
         new_member_id=format_uuid(ctx.services.entropy.uuid()),
         must_bring_id=ctx.version >= _FIRST_VERSION_WITH_OWN_IDS,
     )
-    return ask_group(ctx, Question(request.group_id, event, ConsumerHeartbeatSeen), _response)
+    groups = ctx.services.groups
+
+    def answer(seen: ConsumerHeartbeatSeen) -> ConsumerGroupHeartbeatResponse:
+        if seen.member_epoch < JOINING_EPOCH:
+            groups.left(request.group_id, seen.member_id)
+        else:
+            groups.heard(ctx, request.group_id, seen.member_id)
+        return _response(seen)
+
+    return ask_group(ctx, Question(request.group_id, event, ConsumerHeartbeatSeen), answer)
 
 
 def refuse(

@@ -27,7 +27,14 @@ def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse 
         member_id=request.member_id,
         instance_id=request.group_instance_id,
     )
-    return ask_groups(ctx, [Question(request.group_id, event, HeartbeatSeen)], _response)
+
+    def answer(replies: list[HeartbeatSeen | KafkaError]) -> HeartbeatResponse:
+        code = _code(replies[0])
+        if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            ctx.services.groups.heard(ctx, request.group_id, request.member_id)
+        return HeartbeatResponse(error_code=code)
+
+    return ask_groups(ctx, [Question(request.group_id, event, HeartbeatSeen)], answer)
 
 
 def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> HeartbeatResponse:
@@ -35,10 +42,7 @@ def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> Heartbea
     return HeartbeatResponse(error_code=code)
 
 
-def _response(replies: list[HeartbeatSeen | KafkaError]) -> HeartbeatResponse:
+def _code(reply: HeartbeatSeen | KafkaError) -> ErrorCode:
     """A coordinator that still loads cannot know, and keeps everybody where they are."""
-    (reply,) = replies
-    code = reply.code
-    if isinstance(reply, KafkaError) and code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-        code = ErrorCode.NONE
-    return HeartbeatResponse(error_code=code)
+    loads = reply.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return ErrorCode.NONE if loads else reply.code

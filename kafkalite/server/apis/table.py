@@ -77,6 +77,7 @@ APIS: Final = ApiTable(
         ApiKey.TXN_OFFSET_COMMIT,  # 28
         ApiKey.DESCRIBE_CONFIGS,  # 32
         ApiKey.ALTER_CONFIGS,  # 33
+        ApiKey.ALTER_REPLICA_LOG_DIRS,  # 34
         ApiKey.DESCRIBE_LOG_DIRS,  # 35
         ApiKey.CREATE_PARTITIONS,  # 37
         ApiKey.DELETE_GROUPS,  # 42

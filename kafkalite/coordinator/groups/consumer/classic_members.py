@@ -34,6 +34,7 @@ from kafkalite.coordinator.groups.classic.events import (
     Synced,
     SyncGroup,
 )
+from kafkalite.coordinator.groups.classic.membership import told
 from kafkalite.coordinator.groups.classic.state import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from kafkalite.coordinator.groups.consumer.departures import known_static_member, send_away
 from kafkalite.coordinator.groups.consumer.downgrade import downgrade, may_downgrade
@@ -178,17 +179,19 @@ def leave(
     """Answered by `Left`. Members of the consumer protocol may be sent away too. See
     `send_away`."""
     gone: dict[str, Member] = {}
-    left = []
+    left, reasons = [], []
     for leaving in event.members:
         code = ErrorCode.NONE
         try:
             member = _leaving(group, leaving)
             gone[member.member_id] = member
+            reasons.append(told(leaving))
         except KafkaError as error:
             code = error.code
         left.append(LeftMember(leaving.member_id, leaving.instance_id, code))
     draft.reply(event.token, Left(ErrorCode.NONE, tuple(left)))
-    return send_away(draft, group, list(gone.values()), image)
+    reason = "left: " + ", ".join(reasons)
+    return send_away(draft, group, list(gone.values()), image, reason)
 
 
 def _leaving(group: ConsumerGroup, leaving: LeavingMember) -> Member:

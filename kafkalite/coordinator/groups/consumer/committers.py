@@ -79,11 +79,14 @@ def _check_assigned(member: Member, offset: OffsetToCommit, epoch: int) -> None:
 
 
 def check_fetch(group: ConsumerGroup, event: FetchOffsets) -> None:
-    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION."""
+    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION; an epoch without a
+    member is UNKNOWN_SERVER_ERROR, for Kafka cannot cope with it."""
     epoch = event.member_epoch
-    if event.member_id is None and epoch < 0:
-        return
-    member = group.member(event.member_id or "")
+    if event.member_id is None:
+        if epoch < 0:
+            return
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    member = group.member(event.member_id)
     if epoch != member.epoch:
         raise KafkaError(
             _stale(member),

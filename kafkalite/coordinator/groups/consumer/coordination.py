@@ -5,7 +5,7 @@ Source: Kafka's `GroupMetadataManager`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 
 from kafkalite.coordinator.groups.classic.events import (
     Heartbeat,
@@ -17,15 +17,12 @@ from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.classic.state import GroupState as ClassicState
 from kafkalite.coordinator.groups.consumer.classic_members import ClassicMembers
 from kafkalite.coordinator.groups.consumer.classic_members import leave as leave_as_classic
-from kafkalite.coordinator.groups.consumer.departures import leave, timed_out
+from kafkalite.coordinator.groups.consumer.departures import MemberOut, leave, timed_out
 from kafkalite.coordinator.groups.consumer.description import described, not_described
 from kafkalite.coordinator.groups.consumer.events import (
-    ClassicMemberLate,
     ConsumerGroupsDescribed,
     ConsumerHeartbeat,
     DescribeConsumerGroups,
-    MemberSilent,
-    RevocationTimedOut,
 )
 from kafkalite.coordinator.groups.consumer.group_settings import settings_of
 from kafkalite.coordinator.groups.consumer.heartbeats import heartbeat
@@ -35,7 +32,7 @@ from kafkalite.coordinator.groups.consumer.state import JOINING_EPOCH, ConsumerG
 from kafkalite.coordinator.groups.consumer.timers import keep_session, watch_revocation
 from kafkalite.coordinator.groups.consumer.turn import Turn
 from kafkalite.coordinator.groups.consumer.upgrade import leave_behind, upgrade
-from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.draft import Draft, Rebalanced
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
 
@@ -137,9 +134,14 @@ class ConsumerCoordination:
             self._on_downgrade(classic)
 
     def describe(
-        self, draft: Draft, event: DescribeConsumerGroups, classic: Container[str]
+        self,
+        draft: Draft,
+        event: DescribeConsumerGroups,
+        classic: Container[str],
+        reasons: Mapping[str, Rebalanced],
     ) -> None:
-        """See `DescribeConsumerGroups`. `classic`: ids of groups of another kind."""
+        """See `DescribeConsumerGroups`. `classic`: ids of groups of another kind. `reasons`: of the
+        last rebalance of groups of any kind."""
         default = draft.settings.consumer.assignors[0]
         told = []
         for group_id in event.group_ids:
@@ -149,12 +151,20 @@ class ConsumerCoordination:
                 told.append(not_described(group_id, is_of_another_kind=is_classic))
             else:
                 told.append(described(group, self._image, default))
-        draft.reply(event.token, ConsumerGroupsDescribed(tuple(told)))
+        draft.reply(
+            event.token,
+            ConsumerGroupsDescribed(
+                tuple(
+                    each._replace(last_rebalance=why.reason, last_rebalance_ms=why.at_ms)
+                    if (why := reasons.get(each.group_id)) is not None
+                    else each
+                    for each in told
+                )
+            ),
+        )
 
-    def time_out(
-        self, draft: Draft, event: MemberSilent | RevocationTimedOut | ClassicMemberLate
-    ) -> None:
-        """A timer has fired; its group may be gone."""
+    def time_out(self, draft: Draft, event: MemberOut) -> None:
+        """A timer has fired, or a connection has dropped; the group may be gone."""
         group = self._groups.get(event.group_id)
         if group is not None:
             self._become(timed_out(draft, group, event, self._image))

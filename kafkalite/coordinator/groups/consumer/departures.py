@@ -5,9 +5,10 @@ Source: Kafka's `GroupMetadataManager.consumerGroupLeave` and `consumerGroupFenc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kafkalite.coordinator.groups.classic.events import MemberDisconnected
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.consumer.downgrade import downgrade, may_downgrade
 from kafkalite.coordinator.groups.consumer.events import (
@@ -38,6 +39,15 @@ from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.types import TimestampMs
 
+MemberOut = MemberSilent | RevocationTimedOut | ClassicMemberLate | MemberDisconnected
+"""What is told of members who do not say it themselves."""
+
+_WHY: Mapping[type[MemberOut], str] = {
+    MemberSilent: "was silent for its session timeout",
+    RevocationTimedOut: "did not give partitions up in time",
+    ClassicMemberLate: "did not join or sync in time",
+    MemberDisconnected: "has lost its connection",
+}
 _UNKNOWN_EPOCH = 0
 """Of what a static member has while it is away."""
 
@@ -52,7 +62,7 @@ def leave(
         member = known_static_member(group, event.instance_id, event.member_id)
     draft.reply(event.token, ConsumerHeartbeatSeen(event.member_id, event.member_epoch))
     if event.instance_id is None or event.member_epoch != STATIC_LEAVING_EPOCH:
-        return send_away(draft, group, [member], image)
+        return send_away(draft, group, [member], image, f"left: {member.member_id}")
     away = replace(
         member,
         epoch=STATIC_LEAVING_EPOCH,
@@ -82,15 +92,22 @@ def known_static_member(group: ConsumerGroup, instance_id: str, member_id: str) 
 
 
 def send_away(
-    draft: Draft, group: ConsumerGroup, members: Sequence[Member], image: MetadataImage
+    draft: Draft,
+    group: ConsumerGroup,
+    members: Sequence[Member],
+    image: MetadataImage,
+    reason: str,
 ) -> ClassicGroup | None:
     """Members are out. Where nobody is left who speaks the consumer protocol, the group is that
     classic one from now on.
 
     Kafka differs: where it cannot read what classic members said of themselves, the last one of the
     consumer protocol cannot leave. Here it can, and the group stays a consumer group."""
+    if not members:
+        return None
+    draft.rebalance(group.group_id, reason)
     left = len(group.members) - len(members)
-    if members and may_downgrade(group, members, left, draft.settings):
+    if may_downgrade(group, members, left, draft.settings):
         try:
             return downgrade(draft, group, image, gone=members, rebalances=True)
         except ProtocolError:
@@ -104,8 +121,6 @@ def _fence(
 ) -> None:
     """What they had is free. The group's epoch rises, and the next request of another member makes
     the new assignment."""
-    if not members:
-        return
     group_id = group.group_id
     gone = {member.member_id for member in members}
     for member in members:
@@ -127,7 +142,7 @@ def _fence(
 def timed_out(
     draft: Draft,
     group: ConsumerGroup,
-    event: MemberSilent | RevocationTimedOut | ClassicMemberLate,
+    event: MemberOut,
     image: MetadataImage,
 ) -> ClassicGroup | None:
     """A timer has fired; its member may be gone, or have moved on since. See `send_away`."""
@@ -136,4 +151,4 @@ def timed_out(
         return None
     if isinstance(event, RevocationTimedOut) and member.epoch != event.member_epoch:
         return None
-    return send_away(draft, group, [member], image)
+    return send_away(draft, group, [member], image, f"{member.member_id} {_WHY[type(event)]}")

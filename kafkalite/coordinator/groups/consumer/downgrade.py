@@ -79,7 +79,7 @@ def downgrade(
     for each in classic.members.values():
         keep_session(draft, classic, each)
     if rebalances:
-        prepare(draft, classic)
+        prepare(draft, classic, "nobody speaks the consumer protocol any more")
     return classic
 
 

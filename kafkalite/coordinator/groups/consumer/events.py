@@ -145,6 +145,9 @@ class DescribedConsumerGroup(NamedTuple):
     members: tuple[DescribedConsumer, ...] = ()
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
+    last_rebalance: str = ""
+    """Why, of a group of any kind; empty where that is not known."""
+    last_rebalance_ms: int = -1
 
 
 class ConsumerGroupsDescribed(NamedTuple):

@@ -114,14 +114,26 @@ class Turn:
         names_changed = member.topics != before.topics
         regex_changed = member.regex != before.regex
         self.subscription_changed = names_changed or regex_changed
-        rises = self.subscription_changed or self._assignor_changes(member)
+        assignor_changes = self._assignor_changes(member)
+        rises = self.subscription_changed or assignor_changes
+        reason = self._reason(member, assignor_changes=assignor_changes)
         if member != before or member.member_id not in self._members:
             self.draft.write(member_record(self.group.group_id, member))
             self._members = {**self._members, member.member_id: member}
         if regex_changed or self._is_old:
             rises |= self._resolve()
         if rises or self._is_old:
-            self._look_at_topics(rises=rises)
+            self._look_at_topics(reason if rises else "")
+
+    def _reason(self, member: Member, *, assignor_changes: bool) -> str:
+        """Why the epoch rises, if it does for the member."""
+        if member.member_id not in self.group.members:
+            return f"{member.member_id} joins"
+        if self.subscription_changed:
+            return f"{member.member_id} reads other topics"
+        if assignor_changes:
+            return f"{member.member_id} asks for another assignor"
+        return "other topics match a regular expression"
 
     def _assignor_changes(self, member: Member) -> bool:
         """Whether the group is assigned by another one from now on."""
@@ -150,10 +162,12 @@ class Turn:
         self._regexes = resolved
         return changed
 
-    def _look_at_topics(self, *, rises: bool) -> None:
+    def _look_at_topics(self, reason: str) -> None:
+        """The epoch rises for that reason, or if topics have changed."""
         group = self.group
         hashed = metadata_hash(names_of_all(self._members.values(), self._regexes), self._image)
-        if rises or hashed != group.metadata_hash:
+        if reason or hashed != group.metadata_hash:
+            self.draft.rebalance(group.group_id, reason or "its topics have changed")
             self.epoch += 1
             self.draft.write(epoch_record(group.group_id, self.epoch, hashed))
 

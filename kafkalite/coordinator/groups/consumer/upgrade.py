@@ -61,6 +61,7 @@ def upgrade(draft: Draft, group: ClassicGroup, image: MetadataImage) -> Consumer
     for record in _records(group, members, image):
         draft.write(record)
         replay(groups, record)
+    draft.rebalance(group.group_id, "a member speaks the consumer protocol")
     return groups[group.group_id]
 
 
