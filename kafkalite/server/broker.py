@@ -340,7 +340,7 @@ class Broker:
             _log.warning("a setting of brokers in the metadata is not followed: %s", message)
         self._listeners.limit(config)
         self._replicas.configure(config)
-        self._transactions.configure(config)
+        self._coordinators.configure(config)
         self._storage.directories.cordon(config.cordoned_log_dirs)
         for directory in self._storage.directories.live:
             directory.expire_producers_after(config.producer_id_expiration_ms)

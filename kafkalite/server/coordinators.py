@@ -69,6 +69,12 @@ class Coordinators:
             except InvariantError as error:
                 fail(error)
 
+    def configure(self, config: BrokerConfig) -> None:
+        """Act by these settings from now on, where they may change while the broker runs."""
+        self._config = config
+        if self._parts is not None:
+            self._parts.transactions.configure(config)
+
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """Coordinate what `image` gives this broker."""
         if self._parts is not None:

@@ -171,8 +171,8 @@ class TransactionCoordinator:
         return _prepare(event.transactional_id, prepared, reply)
 
     def _check_recordable(self, changed: Transaction) -> None:
-        """UNSUPPORTED_VERSION for what only records of a higher `transaction.version` hold. What the
-        coordinator does by itself, it does: of that the version of the client is lost."""
+        """UNSUPPORTED_VERSION for what only records of a higher `transaction.version` hold. What
+        the coordinator does by itself, it does: of that the version of the client is lost."""
         if self._protocol_version == 0 and changed.protocol_version > 0:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
