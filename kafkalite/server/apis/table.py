@@ -11,11 +11,14 @@ from kafkalite.server.apis import (
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
+    create_acls,
     create_partitions,
     create_topics,
+    delete_acls,
     delete_groups,
     delete_records,
     delete_topics,
+    describe_acls,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -74,6 +77,9 @@ APIS: tuple[ApiModule, ...] = (
     end_txn,  # 26
     write_txn_markers,  # 27
     txn_offset_commit,  # 28
+    describe_acls,  # 29
+    create_acls,  # 30
+    delete_acls,  # 31
     describe_configs,  # 32
     alter_configs,  # 33
     alter_replica_log_dirs,  # 34
