@@ -75,6 +75,9 @@ APIS: Final = ApiTable(
         ApiKey.END_TXN,  # 26
         ApiKey.WRITE_TXN_MARKERS,  # 27
         ApiKey.TXN_OFFSET_COMMIT,  # 28
+        ApiKey.DESCRIBE_ACLS,  # 29
+        ApiKey.CREATE_ACLS,  # 30
+        ApiKey.DELETE_ACLS,  # 31
         ApiKey.DESCRIBE_CONFIGS,  # 32
         ApiKey.ALTER_CONFIGS,  # 33
         ApiKey.ALTER_REPLICA_LOG_DIRS,  # 34
