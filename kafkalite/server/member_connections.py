@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
-
-from kafkalite.server.connection import ClientConnection
-from kafkalite.server.request import Session
+from typing import Final, NamedTuple, Protocol
 
 MAX_MEMBERS: Final = 10_000
 """On one connection; of more, the first that was heard of is not evicted with it."""
+
+
+class Ends(Protocol):
+    """A client's connection, as far as it matters here."""
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """See `ClientConnection`."""
+        ...
 
 
 class HeardMember(NamedTuple):
@@ -28,10 +33,10 @@ class MemberConnections:
 
     def __init__(self, evict: Callable[[HeardMember], None]) -> None:
         self._evict = evict
-        self._heard_on: dict[HeardMember, ClientConnection[Session]] = {}
-        self._members: dict[ClientConnection[Session], dict[HeardMember, None]] = {}
+        self._heard_on: dict[HeardMember, Ends] = {}
+        self._members: dict[Ends, dict[HeardMember, None]] = {}
 
-    def heard(self, connection: ClientConnection[Session], member: HeardMember) -> None:
+    def heard(self, connection: Ends, member: HeardMember) -> None:
         """It was on this one, and on no other from now on."""
         before = self._heard_on.get(member)
         if before is connection:
@@ -53,7 +58,7 @@ class MemberConnections:
         if connection is not None:
             self._members[connection].pop(member, None)
 
-    def _closed(self, connection: ClientConnection[Session]) -> None:
+    def _closed(self, connection: Ends) -> None:
         for member in self._members.pop(connection, ()):
             del self._heard_on[member]
             self._evict(member)
