@@ -83,7 +83,7 @@ FLOORS = [
     ),
 ]
 FULL_FLOORS = [
-    Floor("resident memory after the load", "rss-after-load", "b", operator.le, 70),
+    Floor("resident memory after some GB", "rss-after-gigabytes", "b", operator.le, 70),
     Floor("Java produce, 128 KiB batches", "produce-java", "ratio", operator.ge, 1.0),
     Floor("Java consume", "consume-java", "ratio", operator.ge, 1.0),
     Floor("end to end p99, 1,000 a second", "latency-1000 p99", "ratio", operator.le, 1.0),

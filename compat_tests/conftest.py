@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 # Their assertions then say what was compared, as those of test modules do.
-for _cases in ("admin_cases", "client_cases", "group_cases", "sample"):
+for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "sample"):
     pytest.register_assert_rewrite(f"compat_tests.{_cases}")
 
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.

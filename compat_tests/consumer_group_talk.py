@@ -121,18 +121,22 @@ class Talker:
         """Everybody goes on until the group is stable: the real Kafka may wait before it assigns.
         The group, as it is then."""
         for _ in turns(f"{self._group} to be stable"):
-            for member_id, member in self._members.items():
-                answer = self.beat(
-                    member_id,
-                    member_epoch=member["epoch"],
-                    instance_id=member["instance"],
-                    topic_partitions=member["owned"],
-                )
-                self._told(member_id, answer)
+            self.go_on()
             told = self.describe()
             if told["groups"][0]["group_state"] == "Stable":
                 return told
         raise AssertionError
+
+    def go_on(self) -> None:
+        """A heartbeat of everybody."""
+        for member_id, member in self._members.items():
+            answer = self.beat(
+                member_id,
+                member_epoch=member["epoch"],
+                instance_id=member["instance"],
+                topic_partitions=member["owned"],
+            )
+            self._told(member_id, answer)
 
     def leave(
         self, member_id: str, epoch: int = -1, instance: str | None = None

@@ -24,6 +24,9 @@ BASE_TIMESTAMP on.
     It tells the offsets `found`, -1 for none, and those `received`.
 `delete` sends 20 records, deletes the topic, makes it again and sends 5. It tells whether the topic
     was `gone_at_once`, when the program first looked for it, and the offsets `received`.
+`transactions`, of libraries that can write them: of 6 numbered records it copies 3 to TOPIC-copy,
+    with their offsets, and aborts; copies them again, and commits; and so on. It tells the values
+    of the copy that are `committed`, `all` values there, and the group's `offset` in the end.
 """
 
 from __future__ import annotations
@@ -118,6 +121,16 @@ class LanguageCases:
         facts = run("delete")
         assert facts.pop("gone_at_once") or is_foreign()
         assert facts == {"received": list(range(5))}
+
+
+class TransactionCases:
+    """Of a library that can write transactions."""
+
+    def test_transactions(self, run: Run) -> None:
+        facts = run("transactions")
+        assert facts["committed"] == [str(number) for number in range(6)]
+        assert facts["all"] == ["0", "1", "2", "0", "1", "2", "3", "4", "5", "3", "4", "5"]
+        assert facts["offset"] == 6
 
 
 def is_foreign() -> bool:

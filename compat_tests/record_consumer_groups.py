@@ -1,5 +1,5 @@
-"""Writes what a broker answers in the talk with consumer groups: how `consumer-groups.jsonl` was
-made, of the real Kafka 4.4.0.
+"""Writes what a broker answers in the talks with consumer groups: how `consumer-groups.jsonl` and
+`migrations.jsonl` were made, of the real Kafka 4.4.0.
 
     python -m compat_tests.record_consumer_groups HOST:PORT
 """
@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from compat_tests.consumer_group_talk import talk
+from compat_tests import migration_talk
+from compat_tests.consumer_group_talk import Step, talk
 
 RECORD = Path(__file__).parent / "consumer-groups.jsonl"
+MIGRATIONS = Path(__file__).parent / "migrations.jsonl"
 VERSIONS = (0, 1)
 
 
 def main() -> None:
     """A row for each step, in the order of the talk."""
-    steps = [step for version in VERSIONS for step in talk(sys.argv[1], version)]
-    rows = (json.dumps({"step": step.name, "answer": step.answer}) for step in steps)
-    RECORD.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    address = sys.argv[1]
+    write(RECORD, (step for version in VERSIONS for step in talk(address, version)))
+    write(MIGRATIONS, migration_talk.talk(address))
+
+
+def write(path: Path, steps: Iterable[Step]) -> None:
+    """All at once, so that a talk that fails leaves the record as it was."""
+    rows = [json.dumps({"step": step.name, "answer": step.answer}) for step in steps]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 
 from compat_tests.golden import Golden, turns
 from compat_tests.transaction_calls import CONCURRENT, READY_CODES, TransactionCalls
+from compat_tests.verification import unverified
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.messages.txn_offset_commit import (
@@ -24,7 +25,7 @@ from kafkalite.types import Uuid
 
 OUT_OF_DATE, INVALID_MAPPING, INVALID_STATE, FENCED = 47, 49, 48, 90
 ABORTABLE, UNSTABLE, COORDINATOR_FENCED = 120, 88, 52
-UNKNOWN_MEMBER, UNKNOWN_ID = 25, 100
+UNKNOWN_MEMBER, UNKNOWN_ID, INVALID_PATTERN = 25, 100, 128
 OLD, NEW = 3, 5
 """Versions of EndTxn that clients of either version of the protocol send."""
 
@@ -244,3 +245,69 @@ def test_lists_of_transactions(golden: Golden, calls: TransactionCalls) -> None:
     assert listed(transactional_id_pattern="answers") == (0, [], False)
     assert listed(transactional_id_pattern="(") == (128, [], False)
     assert calls.end(commits=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("{id}-[ab]", ["a", "b"]),
+        ("{id}", []),
+        ("{id}.*", ["a", "b", "1"]),
+        (r"{id}-\pL", ["a", "b"]),
+        (r"(?i){id}-(?P<one>\d|A)", ["a", "1"]),
+        (r"\Q{id}-a\E", ["a"]),
+        ("", None),
+        ("(", INVALID_PATTERN),
+        ("(?={id}).*", INVALID_PATTERN),
+        (r"(a)\1", INVALID_PATTERN),
+    ],
+)
+def test_ids_are_listed_by_patterns_of_re2(
+    golden: Golden, calls: TransactionCalls, pattern: str, found: list[str] | int | None
+) -> None:
+    for end in ("a", "b", "1"):
+        TransactionCalls(golden, f"{calls.id}-{end}", calls.topic).begin()
+    asked = {
+        "state_filters": [],
+        "producer_id_filters": [],
+        "duration_filter": -1,
+        "transactional_id_pattern": pattern.replace("{id}", calls.id),
+    }
+    answer = golden.call("ListTransactions", 2, asked)
+    ids = {each["transactional_id"] for each in answer["transaction_states"]}
+    if isinstance(found, int):
+        assert (answer["error_code"], ids) == (found, set())
+    elif found is None:
+        assert ids >= {f"{calls.id}-{end}" for end in ("a", "b", "1")}
+    else:
+        assert ids == {f"{calls.id}-{end}" for end in found}
+
+
+def test_partitions_need_not_be_added_where_that_is_not_verified(
+    golden: Golden, calls: TransactionCalls
+) -> None:
+    calls.begin()
+    assert calls.send(version=11) == ABORTABLE
+    with unverified(golden):
+        for _ in turns("the broker verifies no more"):
+            if calls.send(version=11) != ABORTABLE:
+                break
+        assert calls.in_partition()["current_txn_start_offset"] >= 0
+        assert calls.described()["transaction_state"] == "Empty"
+        golden.await_coordinators()
+        assert calls.commit_offset("answers", 1, version=3) == 0
+        assert calls.end(commits=True, version=3) == INVALID_STATE
+        # Who has version 2 adds what it writes to all the same.
+        new = TransactionCalls(golden, f"{calls.id}-new", calls.topic)
+        new.begin()
+        assert new.send(version=12) == 0
+        assert new.described()["transaction_state"] == "Ongoing"
+        assert new.end(commits=False, version=5) == 0
+        # What is open in the partition has no coordinator that would end it.
+        assert calls.mark(version=1, epoch=calls.epoch) == 0
+    for number, _ in enumerate(turns("the broker verifies again")):
+        other = TransactionCalls(golden, f"{calls.id}-{number}", calls.topic)
+        other.begin()
+        if other.send(version=11) == ABORTABLE:
+            break
+        assert other.mark(version=1, epoch=other.epoch) == 0

@@ -53,6 +53,11 @@ class RealKafka:
     def complaints(self) -> list[str]:
         return COMPLAINT.findall((self.folder / "broker.log").read_text())
 
+    @property
+    def has_waited(self) -> bool:
+        """For the session of the broker that was there before."""
+        return "DUPLICATE_BROKER_REGISTRATION" in (self.folder / "broker.log").read_text()
+
 
 @pytest.fixture
 def start_kafka() -> Iterator[Callable[[Path], RealKafka]]:
@@ -107,6 +112,7 @@ def test_kafka_takes_over_what_kafkalite_left_and_the_reverse(
     assert len(list((data / "segmented-0").glob("*.log"))) > 1
     end_kafkalite(ours, how)
     theirs = start_kafka(tmp_path)
+    assert theirs.has_waited == (how == "killed")
     taken_over = contents(kafkalite, theirs.address)
     assert taken_over.after(how) == before.after(how)
     grown = check_grown(kafkalite, theirs.address, taken_over)

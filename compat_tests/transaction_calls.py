@@ -70,10 +70,17 @@ class TransactionCalls:
                 break
         return code
 
-    def send(self, *, version: int = 11, partition: int = 0) -> int:
-        """One record: the partition's code."""
+    def send(
+        self, *, version: int = 11, partition: int = 0, timestamp_ms: int | None = None
+    ) -> int:
+        """One record: the partition's code. `timestamp_ms` is the recording's by default."""
+        stamped = {} if timestamp_ms is None else {"ts": timestamp_ms}
         batch = self.golden.script["batch"](
-            pid=self.producer_id, epoch=self.epoch, seq=self.sequence, attrs=TRANSACTIONAL
+            pid=self.producer_id,
+            epoch=self.epoch,
+            seq=self.sequence,
+            attrs=TRANSACTIONAL,
+            **stamped,
         )
         _, version, fields = self.golden.script["produce"](
             batch, topic=self.topic, part=partition, txn=self.id, version=version

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from compat_tests import (
+    test_acl_answers,
     test_consumer_groups,
     test_error_cases,
     test_java_requests,
@@ -61,6 +62,9 @@ _ALONE: dict[Version, Callable[..., None]] = {
 
 _BY_VERSION: tuple[tuple[Callable[..., None], ApiKey], ...] = (
     (test_wire_replay.test_init_producer_id_without_a_transactional_id, ApiKey.INIT_PRODUCER_ID),
+    (test_acl_answers.test_rules_are_not_described, ApiKey.DESCRIBE_ACLS),
+    (test_acl_answers.test_rules_are_not_made, ApiKey.CREATE_ACLS),
+    (test_acl_answers.test_rules_are_not_deleted, ApiKey.DELETE_ACLS),
     (test_transaction_answers.test_offsets_of_topics_by_id, ApiKey.TXN_OFFSET_COMMIT),
     (test_transaction_answers.test_markers_that_are_written_by_hand, ApiKey.WRITE_TXN_MARKERS),
 )

@@ -7,6 +7,7 @@ import re
 import sys
 
 import pytest
+from confluent_kafka import Producer
 
 from compat_tests.cli.command_line import CommandLine
 from kafkalite.cli.main import main
@@ -156,3 +157,15 @@ def test_without_transactions_all_is_committed(kafkalite: CommandLine, topic: st
     words = ("consume", topic, "--raw", "--isolation", "read_committed")
     assert kafkalite(*words) == "a\nb\n"
     assert kafkalite(*words, "--group", topic) == "a\nb\n"
+
+
+def test_a_header_without_a_value_is_not_an_empty_one(
+    kafkalite: CommandLine, bootstrap: str, topic: str
+) -> None:
+    kafkalite("topics", "create", topic)
+    producer = Producer({"bootstrap.servers": bootstrap})
+    producer.produce(topic, b"tea", headers=[("none", None), ("empty", b"")])
+    producer.flush()
+    assert kafkalite("consume", topic).endswith("  none=(null)  empty=\n")
+    (record,) = kafkalite.records(topic)
+    assert record["headers"] == [["none", None], ["empty", ""]]

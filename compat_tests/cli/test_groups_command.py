@@ -9,6 +9,12 @@ import pytest
 from kafka import KafkaConsumer
 
 from compat_tests.cli.command_line import CommandLine, until
+from compat_tests.consumer_group_talk import Connection
+from compat_tests.golden import turns
+from kafkalite.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 
 Row = dict[str, object]
 
@@ -74,6 +80,8 @@ def test_a_group_with_a_member_is_described(
         (document,) = kafkalite.json("groups", "describe", group)
         table = kafkalite("groups", "describe", group)
     (reader,) = document.pop("members")
+    last = document.pop("last_rebalance")  # The real Kafka does not tell.
+    assert last is None or last["reason"].startswith(reader["member_id"])
     assert reader["client_id"] == "reader"
     assert reader["host"] == "127.0.0.1"
     assert reader["partitions"] == [{"topic": group, "partition": n} for n in (0, 1)]
@@ -95,11 +103,51 @@ def test_a_group_with_a_member_is_described(
             for number, offset in ((0, 2), (1, 4))
         ],
     }
-    head, empty, columns, first, second = table.splitlines()
+    head, *why, empty, columns, first, second = table.splitlines()
     assert (head, empty) == (f"{group}  Stable, 1 member, assigned by range, lag 14", "")
+    assert [line.partition(" ")[0] for line in why] == ["last"] * (last is not None)
     assert columns.split() == ["TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "CLIENT", "HOST"]
     assert first.split() == [group, "0", "2", "10", "8", "reader", "127.0.0.1"]
     assert second.split() == [group, "1", "4", "10", "6", "reader", "127.0.0.1"]
+
+
+def test_a_group_of_the_newer_protocol_is_described(
+    kafkalite: CommandLine, group: str, bootstrap: str
+) -> None:
+    connection = Connection(bootstrap)
+    try:
+        consume(connection, group)
+        (document,) = kafkalite.json("groups", "describe", group)
+        (row,) = [row for row in kafkalite.json("groups", "list") if row["group"] == group]
+    finally:
+        connection.close()
+    assert (row["type"], row["member_count"], row["lag"]) == ("consumer", 1, 14)
+    assert (document["protocol"], document["lag"]) == ("uniform", 14)
+    assert document["members"] == [
+        {
+            "member_id": "m",
+            "instance_id": None,
+            "client_id": "talk",
+            "host": "127.0.0.1",
+            "partitions": [{"topic": group, "partition": n} for n in (0, 1)],
+        }
+    ]
+    assert [each["member_id"] for each in document["offsets"]] == ["m", "m"]
+
+
+def consume(connection: Connection, group: str) -> None:
+    """A member that reads the topic, as soon as the coordinator knows of that."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id="m",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=[group],
+        topic_partitions=[],
+    )
+    for _ in turns("a member to get its partitions"):
+        answer = connection.ask(request, 1, ConsumerGroupHeartbeatResponse)
+        if answer.assignment is not None and answer.assignment.topic_partitions:
+            break
 
 
 @pytest.mark.parametrize(
@@ -130,6 +178,18 @@ def test_a_group_is_moved_when_it_is_said_twice(
     done = kafkalite.json("groups", "reset", group, *options, "--execute")
     assert {row["reset"] for row in done} == {True}
     assert committed(kafkalite, group) == offsets
+
+
+@pytest.mark.parametrize(("options", "asked"), [(("--to", "99"), 99), (("--shift", "8"), 12)])
+def test_who_asks_for_more_than_a_log_has_is_told(
+    kafkalite: CommandLine, group: str, options: tuple[str, ...], asked: int
+) -> None:
+    ended = kafkalite.ended("groups", "reset", group, *options, "--topic", f"{group}:1")
+    assert ended.code == 0
+    assert ended.errors == (
+        f"kafkalite: {group}, partition 1: the log has offsets from 0 to 10, not {asked};"
+        " 10 is taken\n"
+    )
 
 
 def test_a_plan_is_a_table(kafkalite: CommandLine, group: str) -> None:

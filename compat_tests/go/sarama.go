@@ -109,18 +109,22 @@ func (s saramaClient) produce(topic string, partition int, codec string, records
 }
 
 func (s saramaClient) read(topic string, from int64, count int) ([]received, error) {
-	inner, err := sarama.NewClient(s.bootstrap, s.config())
-	if err != nil {
-		return nil, err
-	}
-	defer inner.Close()
 	start := sarama.OffsetOldest
 	if from != none {
-		if start, err = inner.GetOffset(topic, 0, from); err != nil {
+		var err error
+		if start, err = s.offsetForTime(topic, from); err != nil {
 			return nil, err
 		}
 	}
-	consumer, err := sarama.NewConsumerFromClient(inner)
+	return s.readFrom(topic, start, count, sarama.ReadUncommitted)
+}
+
+func (s saramaClient) readFrom(
+	topic string, start int64, count int, level sarama.IsolationLevel,
+) ([]received, error) {
+	config := s.config()
+	config.Consumer.IsolationLevel = level
+	consumer, err := sarama.NewConsumer(s.bootstrap, config)
 	if err != nil {
 		return nil, err
 	}

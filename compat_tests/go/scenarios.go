@@ -12,11 +12,12 @@ const many = 10_000
 type facts map[string]any
 
 var scenarios = map[string]func(open client, topic, codec string) (facts, error){
-	"round-trip": roundTrip,
-	"group":      groupOfTwo,
-	"resume":     resume,
-	"seek":       seek,
-	"delete":     deleteTopic,
+	"round-trip":   roundTrip,
+	"group":        groupOfTwo,
+	"resume":       resume,
+	"seek":         seek,
+	"delete":       deleteTopic,
+	"transactions": transactions,
 }
 
 func roundTrip(open client, topic, codec string) (facts, error) {

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.language_cases import LanguageCases
+from compat_tests.language_cases import LanguageCases, TransactionCases
 
 pytestmark = pytest.mark.go
 
 
-class TestFranzGo(LanguageCases):
+class TestFranzGo(LanguageCases, TransactionCases):
     language = "go"
     library = "franz-go"
 
 
-class TestSarama(LanguageCases):
+class TestSarama(LanguageCases, TransactionCases):
     """As it comes, which is for brokers of 2.8."""
 
     language = "go"
     library = "sarama"
 
 
-class TestNewestSarama(LanguageCases):
+class TestNewestSarama(LanguageCases, TransactionCases):
     """Told to take the newest versions it has."""
 
     language = "go"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 HERE = Path(__file__).parent
-Module = Literal["tools", "clients-4.4", "clients-3.9", "clients-2.8"]
+Module = Literal["tools", "clients-4.4", "clients-3.9", "clients-2.8", "streams"]
 
 
 @cache

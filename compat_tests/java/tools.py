@@ -13,6 +13,7 @@ LOGGING = Path(__file__).parent.parent / "oracle" / "log4j2.properties"
 TARGET = Path(__file__).parent / "tools" / "target"
 PACKAGE = "org.apache.kafka.tools"
 CLASSES = {
+    "kafka-acls": "AclCommand",
     "kafka-broker-api-versions": "BrokerApiVersionsCommand",
     "kafka-cluster": "ClusterTool",
     "kafka-configs": "ConfigCommand",
@@ -27,6 +28,7 @@ CLASSES = {
     "kafka-log-dirs": "LogDirsCommand",
     "kafka-producer-perf-test": "ProducerPerformance",
     "kafka-topics": "TopicCommand",
+    "kafka-transactions": "TransactionsCommand",
     "kafka-verifiable-consumer": "VerifiableConsumer",
     "kafka-verifiable-producer": "VerifiableProducer",
 }

@@ -1,6 +1,7 @@
 // kafkajs as a client of the scenarios. It compresses with gzip alone; the other codecs are plugged in,
 // as its documentation has it.
 
+import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 
@@ -74,14 +75,46 @@ export class KafkaJs {
     await producer.disconnect()
   }
 
-  // There is no reading without a group.
+  async copy(groupId, source, sink, few, ends) {
+    const producer = this.#kafka.producer({
+      allowAutoTopicCreation: false, transactionalId: sink, idempotent: true, maxInFlightRequests: 1
+    })
+    await producer.connect()
+    for (const commits of ends) {
+      const from = Math.max(await this.committed(groupId, source), 0)
+      const read = await this.#readFrom(source, from, few, `${groupId}-${randomUUID()}`, false)
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: sink, messages: read.map(({ value }) => ({ value, partition: 0 })) })
+      const offset = String(read.at(-1).offset + 1)
+      const topics = [{ topic: source, partitions: [{ partition: 0, offset }] }]
+      await transaction.sendOffsets({ consumerGroupId: groupId, topics })
+      await (commits ? transaction.commit() : transaction.abort())
+    }
+    await producer.disconnect()
+  }
+
+  committed(groupId, topic) {
+    return this.#admin(async admin => {
+      const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
+      return Number(partitions[0].offset)
+    })
+  }
+
+  readUncommitted(topic, count) {
+    return this.#readFrom(topic, 0, count, `everything-of-${topic}`, true)
+  }
+
   async read(topic, from, count) {
-    const group = `reader-of-${topic}-${from ?? 'beginning'}`
-    const member = await Member.join(this.#kafka, group, topic)
+    const offset = from === null ? 0 : await this.offsetForTime(topic, from)
+    return this.#readFrom(topic, offset, count, `reader-of-${topic}-${from ?? 'beginning'}`, false)
+  }
+
+  // There is no reading without a group.
+  async #readFrom(topic, offset, count, group, readUncommitted) {
+    const member = await Member.join(this.#kafka, group, topic, readUncommitted)
     try {
-      const offset = from === null ? 0 : await this.offsetForTime(topic, from)
       // What was fetched before the seek may come yet.
-      if (from !== null) member.seek(offset)
+      if (offset > 0) member.seek(offset)
       return await member.takeMany(count, offset)
     } finally {
       await member.leave()
@@ -110,11 +143,12 @@ class Member {
   #assigned = []
   #left = false
 
-  static async join(kafka, groupId, topic) {
+  static async join(kafka, groupId, topic, readUncommitted = false) {
     const member = new Member()
     member.#topic = topic
     const consumer = member.#consumer = kafka.consumer({
       groupId,
+      readUncommitted,
       sessionTimeout: SESSION_MS,
       heartbeatInterval: HEARTBEAT_MS,
       metadataMaxAge: METADATA_MS,

@@ -94,7 +94,11 @@ class Member {
       maxWaitTime: HEARTBEAT_MS
     })
     const stream = await member.#consumer.consume({ topics: [topic], ...start })
-    stream.on('data', message => member.#inbox.put(received(message)))
+    // A fetch that was under way when a partition went to another member still brings its records:
+    // other libraries drop those, this one hands them out.
+    stream.on('data', message => {
+      if (member.assignment().includes(message.partition)) member.#inbox.put(received(message))
+    })
     stream.on('error', error => member.#inbox.fail(error))
     return member
   }

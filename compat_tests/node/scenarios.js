@@ -1,6 +1,9 @@
 // What each library is put through, written once. A client has createTopic, deleteTopic, topics,
 // produce, read, offsetForTime and join, each with fresh connections; a member, which join gives, has
-// poll (which waits a moment), assignment, commit and leave, and commits only when it is told to.
+// poll (which waits a moment), assignment, commit and leave, and commits only when it is told to. Who can
+// write transactions has also copy (a group's copy of partition 0 to another topic, a few records in each
+// transaction, each ended as told), readUncommitted and committed (the group's offset); read is of what is
+// committed.
 
 import { BASE_TIMESTAMP, differences, numbered, samples } from './records.js'
 
@@ -81,6 +84,16 @@ export const scenarios = {
     await fill(client, topic, 1, 20, 5)
     const got = await client.read(topic, null, 5)
     return { gone_at_once: gone, received: got.map(each => each.offset) }
+  },
+
+  transactions: async (client, topic) => {
+    const [records, few, sink] = [6, 3, `${topic}-copy`]
+    for (const each of [topic, sink]) await create(client, each, 1)
+    await fill(client, topic, 1, 0, records)
+    await client.copy(topic, topic, sink, few, [false, true, false, true])
+    const committed = values(await client.read(sink, null, records))
+    const all = values(await client.readUncommitted(sink, 2 * records))
+    return { committed, all, offset: await client.committed(topic, topic) }
   }
 }
 
@@ -123,6 +136,10 @@ async function pollUntil(holds, ...members) {
 
 function sorted(member) {
   return member.assignment().toSorted((a, b) => a - b)
+}
+
+function values(got) {
+  return got.map(each => each.value.toString())
 }
 
 // Partition and offset of each, sorted.

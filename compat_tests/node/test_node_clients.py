@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.language_cases import LanguageCases
+from compat_tests.language_cases import LanguageCases, TransactionCases
 
 pytestmark = pytest.mark.node
 
 
-class TestKafkaJs(LanguageCases):
+class TestKafkaJs(LanguageCases, TransactionCases):
     language = "node"
     library = "kafkajs"
 

@@ -52,6 +52,8 @@ def new_app() -> App:
 
 def run(arguments: list[str]) -> int:
     """Read the words and do what they say; the exit code."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if arguments[:1] == ["run"]:
         arguments = ["run", *with_command_marked(arguments[1:])]
     _check_encoding(arguments)

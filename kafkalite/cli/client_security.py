@@ -93,9 +93,10 @@ def _security(given: Mapping[str, str]) -> ClientSecurity:
 
 
 def _login(given: Mapping[str, str]) -> Login:
-    mechanism = given.get("sasl.mechanism") or given.get("sasl.mechanisms") or "GSSAPI"
+    mechanism = given.get("sasl.mechanism") or given.get("sasl.mechanisms")
     if mechanism not in _MECHANISMS:
-        raise ValueError(f"sasl.mechanism={mechanism}: spoken are {', '.join(_MECHANISMS)}")
+        given_as = f"={mechanism}" if mechanism else " is not set, which stands for GSSAPI"
+        raise ValueError(f"sasl.mechanism{given_as}; spoken are {', '.join(_MECHANISMS)}")
     said = dict(map(_unquoted, _JAAS_OPTION.finditer(given.get("sasl.jaas.config", ""))))
     username = said.get("username") or given.get("sasl.username")
     password = said.get("password") or given.get("sasl.password")

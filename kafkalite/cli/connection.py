@@ -88,13 +88,21 @@ class Connection:
         nothing of that, it waits until its time is over."""
         self._reachable()
 
+    def is_there(self) -> bool:
+        """Whether an address takes a connection. It may take some seconds to tell."""
+        try:
+            self.check()
+        except CommandError:
+            return False
+        return True
+
     def _connect(self, client: Callable[..., T], settings: Mapping[str, object]) -> T:
         from kafka.errors import KafkaTimeoutError
 
         from kafkalite.cli.authentication import CLIENT_ID
 
-        place = self._reachable()
         security = self._security()
+        place = self._reachable()
         check_advertised(place, security)
         try:
             return client(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from kafkalite.cli.log_ranges import LogRange, find_topics, log_ranges
 from kafkalite.cli.names import GroupName
 from kafkalite.cli.output import Column, Output, Row
 from kafkalite.cli.patience import when_ready
-from kafkalite.cli.positions import parse_position, resolve
+from kafkalite.cli.positions import AtOffset, parse_position, resolve
 from kafkalite.cli.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -62,10 +63,13 @@ def reset(
         ranges = _ranges(admin, choices, committed)
         if not ranges:
             raise CommandError(f"{group} has committed nothing; say --topic NAME")
-        if position is not None:
-            goals = resolve(admin, position, ranges)
-        else:
-            goals = _shifted(committed, shift or 0, ranges)
+        match position:
+            case None:
+                goals = _within(_shifted(committed, shift or 0, ranges), ranges)
+            case AtOffset(offset):
+                goals = _within(dict.fromkeys(ranges, offset), ranges)
+            case _:
+                goals = resolve(admin, position, ranges)
         refusals = _commit(admin, group, goals) if execute else {}
     rows: list[Row] = [
         {
@@ -126,10 +130,23 @@ def _shifted(
             f"nothing is committed in partition {missing[0].partition} of {missing[0].topic}: "
             "it cannot be shifted; use --to"
         )
-    return {
-        each: min(max(committed[each] + by, log.start_offset), log.end_offset)
-        for each, log in ranges.items()
-    }
+    return {each: committed[each] + by for each in ranges}
+
+
+def _within(
+    asked: Mapping[TopicPartition, int], ranges: Mapping[TopicPartition, LogRange]
+) -> dict[TopicPartition, int]:
+    """As near as the logs allow, and a line on stderr for each that goes elsewhere than asked."""
+    goals = {each: ranges[each].nearest(offset) for each, offset in asked.items()}
+    for each, offset in sorted(asked.items()):
+        log = ranges[each]
+        if goals[each] != offset:
+            print(
+                f"kafkalite: {each.topic}, partition {each.partition}: the log has offsets from"
+                f" {log.start_offset} to {log.end_offset}, not {offset}; {goals[each]} is taken",
+                file=sys.stderr,
+            )
+    return goals
 
 
 def _commit(

@@ -6,10 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kafkalite.cli.consumer_groups import describe_consumer_groups
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.log_ranges import log_ranges
 from kafkalite.cli.patience import each_when_ready, when_ready
 from kafkalite.cli.refusals import Refusal
+from kafkalite.protocol.messages.consumer_group_describe import DescribedGroup
+from kafkalite.protocol.messages.consumer_group_describe import Member as WireMember
+from kafkalite.server.rebalance_reasons import LastRebalance, read_reason
 
 if TYPE_CHECKING:
     from kafka import TopicPartition
@@ -57,10 +61,12 @@ class GroupView:
     """`classic`, `consumer`, `share`, `streams`."""
     state: str
     protocol: str | None
-    """The assignor of a classic group."""
+    """The assignor."""
     members: tuple[Member, ...] | None
-    """None: a group of a newer kind, of which kafka-python cannot ask this."""
+    """None: a group of a kind that is not asked for this."""
     progress: tuple[Progress, ...]
+    last_rebalance: LastRebalance | None = None
+    """None: it is not known, or the broker is not kafkalite."""
 
     @property
     def lag(self) -> int | None:
@@ -84,17 +90,21 @@ def look_at_groups(admin: KafkaAdminClient, names: Sequence[str] | None = None) 
     if not wanted:
         return []
     described = each_when_ready(admin, wanted, admin.describe_groups, _code)
+    newer = each_when_ready(
+        admin, wanted, lambda asked: describe_consumer_groups(admin, asked), _wire_code
+    )
     committed = when_ready(admin, lambda: admin.list_group_offsets(dict.fromkeys(wanted)))
-    members = {name: _members(described[name]) for name in wanted}
+    members = {name: _members(described[name], newer.get(name)) for name in wanted}
     ends = _ends(admin, committed, members)
     return [
         GroupView(
             name,
             kind=listed[name].get("group_type") or "classic",
             state=listed[name].get("group_state") or described[name]["group_state"],
-            protocol=described[name]["protocol_data"] or None,
+            protocol=_assignor(described[name], newer.get(name)),
             members=members[name],
             progress=_progress(committed[name], members[name] or (), ends),
+            last_rebalance=read_reason(newer[name]) if name in newer else None,
         )
         for name in wanted
     ]
@@ -105,7 +115,19 @@ def _code(described: Answer) -> int:
     return 0 if error is None else Refusal.written(error).code
 
 
-def _members(described: Answer) -> tuple[Member, ...] | None:
+def _wire_code(described: DescribedGroup) -> int:
+    return int(described.error_code)
+
+
+def _assignor(described: Answer, newer: DescribedGroup | None) -> str | None:
+    if newer is not None and not newer.error_code:
+        return newer.assignor_name
+    return described["protocol_data"] or None
+
+
+def _members(described: Answer, newer: DescribedGroup | None) -> tuple[Member, ...] | None:
+    if newer is not None and not newer.error_code:
+        return tuple(map(_consumer, newer.members))
     if described["error"] is not None:
         return None
     return tuple(
@@ -118,6 +140,18 @@ def _members(described: Answer) -> tuple[Member, ...] | None:
         )
         for each in described["members"]
     )
+
+
+def _consumer(member: WireMember) -> Member:
+    from kafka import TopicPartition
+
+    partitions = tuple(
+        TopicPartition(topic.topic_name, number)
+        for topic in member.assignment.topic_partitions
+        for number in topic.partitions
+    )
+    host = member.client_host.removeprefix("/")
+    return Member(member.member_id, member.instance_id, member.client_id, host, partitions)
 
 
 def _assigned(assignment: object) -> Iterable[TopicPartition]:

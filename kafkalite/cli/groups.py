@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from cyclopts import App
 
 from kafkalite.cli.connection import Connection
@@ -88,13 +90,14 @@ def describe(
 
 
 def _document(group: GroupView) -> Row:
-    members = group.members
+    members, last = group.members, group.last_rebalance
     return {
         "group": group.name,
         "state": group.state,
         "type": group.kind,
         "protocol": group.protocol,
         "lag": group.lag,
+        "last_rebalance": None if last is None else {"reason": last.reason, "at_ms": last.at_ms},
         "members": None if members is None else [_member(member) for member in members],
         "offsets": [_offset(each) for each in group.progress],
     }
@@ -133,6 +136,8 @@ def _print_group(group: GroupView) -> None:
     if group.lag is not None:
         about.append(f"lag {group.lag}")
     print_heading(group.name, ", ".join(about))
+    if group.last_rebalance is not None:
+        print(f"last rebalance {_when(group.last_rebalance.at_ms)}: {group.last_rebalance.reason}")
     rows = [
         {
             **_offset(each),
@@ -144,6 +149,10 @@ def _print_group(group: GroupView) -> None:
     if rows:
         print()
         print_table(_PROGRESS, rows)
+
+
+def _when(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
 @groups.command

@@ -25,6 +25,10 @@ class LogRange(NamedTuple):
     end_offset: int
     """Exclusive: that of the next record."""
 
+    def nearest(self, offset: int) -> int:
+        """That one, or the end of the log that it is beyond. The end itself may be read from."""
+        return min(max(offset, self.start_offset), self.end_offset)
+
 
 def find_topics(admin: KafkaAdminClient, names: Iterable[str]) -> list[Topic]:
     """Their metadata, in the order of the names, each once. `CommandError` that names all that are

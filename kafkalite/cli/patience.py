@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PAUSE_S = 0.1
-_TRIES = 300
-"""That is 30 s, as long as kafka-python waits for one answer."""
+_WITHIN_MS = 30_000
+"""As long as kafka-python waits for one answer. Who is not ready then is asked no more."""
 _NOT_READY = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -39,18 +39,21 @@ def when_ready(
     finds Kafka's error code in an answer, where it is not raised."""
     from kafka.errors import BrokerResponseError
 
-    for _ in range(_TRIES - 1):
+    from kafkalite.ports.clock import RealClock
+
+    clock = RealClock()
+    deadline_ms = clock.now_ms() + _WITHIN_MS
+    while True:
         try:
             answer = ask()
         except (BrokerResponseError, RuntimeError) as error:
-            if not _is_about_readiness(error):
+            if not _is_about_readiness(error) or clock.now_ms() >= deadline_ms:
                 raise
         else:
-            if code_of(answer) not in _NOT_READY:
+            if code_of(answer) not in _NOT_READY or clock.now_ms() >= deadline_ms:
                 return answer
         _forget_coordinators(admin)
         Event().wait(_PAUSE_S)
-    return ask()
 
 
 def each_when_ready(

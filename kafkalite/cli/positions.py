@@ -98,4 +98,4 @@ def _within(position: Edge | AtOffset, log: LogRange) -> int:
         case Edge.LATEST:
             return log.end_offset
         case AtOffset(offset):
-            return min(max(offset, log.start_offset), log.end_offset)
+            return log.nearest(offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
@@ -20,6 +20,7 @@ from kafkalite.cli.input_lines import (
     parse_text,
     read_records,
 )
+from kafkalite.cli.lost_broker import LostBroker
 from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName
 from kafkalite.cli.output import Output, counted, print_json
@@ -27,6 +28,8 @@ from kafkalite.cli.partitioning import Partitioning
 from kafkalite.cli.progress import progress_of
 from kafkalite.cli.record_json import NewRecord, parse_record
 from kafkalite.cli.topic_wish import LAST_PARTITION
+from kafkalite.cli.watched_input import watched
+from kafkalite.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from kafka import KafkaProducer
@@ -73,21 +76,22 @@ def produce(
         compression: of the batches
         acks: which replicas must have a record before it counts as sent
     """
+    _check(topic)
     parse = _parser(format, separator, key)
-    defaults = NewRecord(
-        None if key is None else key.encode(), None, tuple(map(_parse_header, header)), partition
-    )
+    given = tuple(map(_parse_header, header))
+    defaults = NewRecord(None if key is None else key.encode(), None, given, partition)
     is_typed = file in (None, "-") and sys.stdin.isatty()
     deliveries = Deliveries(has_offsets=acks != "0")
     with (
         opened(file) as lines,
         connection.producer(**_settings(acks, compression, is_typed=is_typed)) as producer,
     ):
-        partitioning = Partitioning(_partitions(connection, producer, topic))
+        partitioning = _partitioning(connection, producer, topic)
         sender = _Sender(producer, topic, defaults, deliveries, partitioning)
         if is_typed:
             print("Each line is a record; Ctrl-D ends.", file=sys.stderr)
         try:
+            lines = watched(lines, _looking(connection, producer, deliveries))
             problem = _send_all(sender, lines, parse)
             deliveries.wait(_END_WITHIN_S)
         except KeyboardInterrupt:
@@ -95,9 +99,7 @@ def produce(
             _tell_partial(topic, deliveries, output)
             print(f"kafkalite: {_got_there(topic, deliveries)}", file=sys.stderr)
             raise
-        if deliveries.failure is not None:
-            line, failure = deliveries.failure
-            problem = f"line {line}: {connection.words_for(failure)}"
+        problem = _failure(connection, deliveries) or problem
     if problem is not None:
         _tell_partial(topic, deliveries, output)
         raise CommandError(problem, _got_there(topic, deliveries))
@@ -116,7 +118,36 @@ def _send_all(sender: _Sender, lines: BinaryIO, parse: ParseLine) -> str | None:
                     break
     except CommandError as problem:
         return str(problem)
+    except _FailedMeanwhileError:
+        pass
     return None
+
+
+class _FailedMeanwhileError(Exception):
+    """A record turned out not to get there while the next was waited for."""
+
+
+def _looking(
+    connection: Connection, producer: KafkaProducer, deliveries: Deliveries
+) -> Callable[[], None]:
+    """What to do while no line comes."""
+
+    def has_connection() -> bool:
+        return bool(producer.metrics()["producer-metrics"]["connection-count"])
+
+    broker = LostBroker(connection.bootstrap, has_connection, connection.is_there)
+
+    def look() -> None:
+        if deliveries.failure is not None:
+            raise _FailedMeanwhileError
+        broker.look()
+
+    return look
+
+
+def _check(topic: str) -> None:
+    if topic in (*INTERNAL_TOPICS, CLUSTER_METADATA):
+        raise WrongUseError(f"{topic} is a topic of the brokers, which no client writes to")
 
 
 def _parser(format: str, separator: str | None, key: str | None) -> ParseLine:
@@ -190,8 +221,8 @@ class _Sender:
         self.deliveries.follow(line, future)
 
 
-def _partitions(connection: Connection, producer: KafkaProducer, topic: str) -> Collection[int]:
-    """Of a topic which the broker may have to create first."""
+def _partitioning(connection: Connection, producer: KafkaProducer, topic: str) -> Partitioning:
+    """Over the partitions of a topic which the broker may have to create first."""
     from kafka.errors import KafkaTimeoutError
 
     try:
@@ -204,7 +235,15 @@ def _partitions(connection: Connection, producer: KafkaProducer, topic: str) -> 
             f"there is no topic {topic}, and the broker does not create it by itself; "
             f"`kafkalite topics create {topic}` does"
         ) from error
-    return partitions
+    return Partitioning(partitions)
+
+
+def _failure(connection: Connection, deliveries: Deliveries) -> str | None:
+    """In one line; None: there is none so far."""
+    if deliveries.failure is None:
+        return None
+    line, failure = deliveries.failure
+    return f"line {line}: {connection.words_for(failure)}"
 
 
 def _got_there(topic: str, deliveries: Deliveries) -> str:

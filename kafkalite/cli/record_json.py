@@ -8,7 +8,8 @@
 | `timestamp` | milliseconds since 1970 |
 | `topic`, `offset`, `timestamp_type` | only printed; `produce` passes over them |
 
-`produce` also takes any other JSON for a key or a value, and sends it as JSON.
+`produce` also takes any other JSON for a key or a value, and sends it as JSON. A header's value of
+null is only printed: kafka-python, through which it sends, refuses it.
 """
 
 from __future__ import annotations
@@ -86,12 +87,15 @@ def _headers(document: object) -> list[tuple[str, bytes]]:
     headers = []
     for pair in pairs:
         match pair:
-            case [str(name), value] | (str(name), value) if value is not None:
+            case [str(name), value] | (str(name), value):
                 content = _to_bytes(value, f"header {name}")
-                assert content is not None
+                if content is None:
+                    raise ValueError(
+                        f'header {name}: null; kafka-python sends no header without a value, but ""'
+                    )
                 headers.append((name, content))
             case _:
-                raise ValueError("headers: expected a list of [name, value], without nulls")
+                raise ValueError("headers: expected a list of [name, value]")
     return headers
 
 

@@ -18,6 +18,7 @@ _TIMESTAMP_TYPES = {0: "create", 1: "log_append"}
 _DIM = "\x1b[2m"
 _KEY = "\x1b[36m"
 _PLAIN = "\x1b[0m"
+_NULL = "(null)"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -57,13 +58,13 @@ class Lines:
         key = self._styled(_DIM, "-")
         if record.key is not None:
             key = self._styled(_KEY, printable_bytes(record.key))
-        value = self._styled(_DIM, "(null)")
+        value = self._styled(_DIM, _NULL)
         if record.value is not None:
             value = printable_bytes(record.value)
         sys.stdout.write(f"{head}  {key}  {value}\n")
         if record.headers:
             headers = "  ".join(
-                f"{printable(name)}={printable_bytes(content or b'')}"
+                f"{printable(name)}={_NULL if content is None else printable_bytes(content)}"
                 for name, content in record.headers
             )
             sys.stdout.write(f"{'':<10}  {self._styled(_DIM, headers)}\n")

@@ -132,11 +132,12 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
         parse_listeners(config)
         parse_ip_limits(config)
     except ListenersError as error:
-        places = [f"{key} ({origins[key]})" for key in error.keys if key in origins]
-        parts = (error.message.removesuffix("."), error.remedy, f"see {' and '.join(places)}")
-        raise WrongUseError(
-            "; ".join(part for part in parts if part not in ("", "see "))
-        ) from error
+        set_at = {key: origins[key] for key in error.keys if key in origins}
+        places = " and ".join(f"{key} ({origin})" for key, origin in set_at.items())
+        parts = [error.message.removesuffix("."), error.remedy, f"see {places}" if places else ""]
+        if set_at and "--set" not in set_at.values():
+            parts.append("--port 9092 starts without them")
+        raise WrongUseError("; ".join(filter(None, parts))) from error
     except KafkaError as error:
         raise WrongUseError(error.message) from error
     return config

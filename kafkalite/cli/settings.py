@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
-_VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER")
+_VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER", "CLUSTER_ID")
 """Without one of these the environment sets nothing."""
 
 
@@ -44,9 +44,9 @@ def gather(
 
     `files` are paths of `--config`, `assignments` texts of `--set` (`KEY=VALUE`). With a `port`
     the broker listens there on this machine's own addresses, whatever files and environment say of
-    listeners. CLUSTER_ID counts beside a variable that is a broker's beyond doubt. `WrongUseError`
-    for a file that cannot be read, and for a value that its key does not take. `resolves` tells
-    whether this machine knows a host; None: ask it.
+    listeners. CLUSTER_ID counts beside a variable that is a broker's beyond doubt, and alone when
+    it is such an id as Kafka makes. `WrongUseError` for a file that cannot be read, and for a value
+    that its key does not take. `resolves` tells whether this machine knows a host; None: ask it.
     """
     given: dict[str, Given] = {}
     for path in files:
@@ -84,7 +84,7 @@ def _read_file(path: str) -> dict[str, Given]:
 
 def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:
     """What there is to tell of it."""
-    from kafkalite.config.environment import Given, read_environment
+    from kafkalite.config.environment import Given, is_uuid, read_environment
     from kafkalite.config.review import is_of_a_broker, without_those_of_clients
 
     files: Mapping[str, str] = {}
@@ -99,7 +99,9 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
     given.update(settings)
     if listeners is not None:
         given.setdefault(_LISTENERS, listeners)
-    if cluster_id is not None and (listeners is not None or is_of_a_broker(settings)):
+    if cluster_id is not None and (
+        is_uuid(cluster_id.value) or listeners is not None or is_of_a_broker(settings)
+    ):
         given["kafkalite.cluster.id"] = cluster_id
     return notes
 

@@ -671,6 +671,14 @@ _BROKER_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "group.consumer.migration.policy",
+        STRING,
+        "bidirectional",
+        "Which way groups may pass between the classic and the consumer protocol while in use.",
+        one_of=("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"),
+        is_case_sensitive=False,
+    ),
+    ConfigKey(
         "group.consumer.min.heartbeat.interval.ms",
         INT,
         "100",
@@ -773,6 +781,12 @@ _BROKER_KEYS = (
         "900000",
         "The longest timeout that a transaction may ask for.",
         minimum=1,
+    ),
+    ConfigKey(
+        "transaction.partition.verification.enable",
+        BOOLEAN,
+        "true",
+        "Whether a transactional batch is taken only for a partition of its transaction.",
     ),
     ConfigKey(
         "transactional.id.expiration.ms",
@@ -886,6 +900,13 @@ _BROKER_KEYS = (
         "Whether acks=all is answered, and records are seen, only once they are on the disk, as"
         " with flush.messages=1 for every topic. Kafka's default, and ours, leaves it to the"
         " operating system when they are.",
+    ),
+    ConfigKey(
+        "kafkalite.group.evict.on.disconnect",
+        BOOLEAN,
+        "false",
+        "Whether a group's member is out the moment its connection drops, and the others get its"
+        " partitions at once. Kafka, and our default, gives it its session timeout to come back.",
     ),
     ConfigKey(
         "kafkalite.record.validation",

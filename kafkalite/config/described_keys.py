@@ -198,8 +198,6 @@ group.consumer.max.heartbeat.interval.ms INT 1.. = 15000
     The largest heartbeat interval that a consumer group may set.
 group.consumer.max.session.timeout.ms INT 1.. = 60000
     The largest session timeout that a consumer group may set.
-group.consumer.migration.policy STRING ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL = bidirectional
-    Which way groups may pass between the classic and the consumer protocol while in use.
 group.consumer.min.assignment.interval.ms INT 0.. = 0
     The smallest assignment interval that a consumer group may set.
 group.coordinator.append.linger.ms INT -1.. = -1
@@ -574,8 +572,6 @@ telemetry.max.bytes INT 1.. = 1048576
     The largest push of client metrics that is taken.
 transaction.abort.timed.out.transaction.cleanup.interval.ms INT 1.. = 10000
     How often transactions that have timed out are looked for.
-transaction.partition.verification.enable BOOLEAN = true
-    Whether a transactional batch is taken only for a partition of its transaction.
 transaction.two.phase.commit.enable BOOLEAN = false
     Whether transactions may take part in a two-phase commit, and never time out then.
 """

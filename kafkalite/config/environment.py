@@ -88,7 +88,7 @@ class FromEnvironment(NamedTuple):
     listeners: Given | None
     """Where to listen if no `listeners` says it: not in this environment, and not elsewhere."""
     cluster_id: Given | None
-    """CLUSTER_ID is so general a name that, alone, it need not be Kafka's."""
+    """CLUSTER_ID is so general a name that, alone, it need not be Kafka's: see `is_uuid`."""
 
 
 def read_environment(environment: Mapping[str, str]) -> FromEnvironment:
@@ -104,6 +104,12 @@ def read_environment(environment: Mapping[str, str]) -> FromEnvironment:
     named = (name for name in CLUSTER_ID_VARIABLES if environment.get(name))
     cluster_id = next((Given(environment[name], name) for name in named), None)
     return FromEnvironment(settings, listeners, cluster_id)
+
+
+def is_uuid(cluster_id: str) -> bool:
+    """Whether it has the form of those that Kafka's `kafka-storage random-uuid` makes, which no
+    other program's ids have. Kafka takes others too."""
+    return re.fullmatch(r"[A-Za-z0-9_-]{22}", cluster_id) is not None
 
 
 def _weaker_first(variable: str) -> tuple[bool, bool, str]:

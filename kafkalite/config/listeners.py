@@ -51,8 +51,7 @@ _MAX_INT = 2**31 - 1
 
 
 class ListenersError(KafkaError):
-    """Settings of listeners that cannot be: INVALID_CONFIG, with a message mostly in Kafka's
-    words."""
+    """Settings of listeners that cannot be: INVALID_CONFIG, mostly in Kafka's words."""
 
     def __init__(self, message: str, keys: tuple[str, ...], remedy: str = "") -> None:
         super().__init__(ErrorCode.INVALID_CONFIG, message)
@@ -108,8 +107,9 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
     if not by_name:
         _refuse(
             "There must be at least one broker advertised listener. Perhaps all listeners appear "
-            "in controller.listener.names?",
+            f"in {CONTROLLERS}?",
             *(ADVERTISED, LISTENERS, CONTROLLERS),
+            remedy=f"add one for clients, such as {PLAINTEXT}://:9092",
         )
     _check_inter_broker_name(config.settings.get(INTER_BROKER_NAME), protocols, by_name)
     return [ListenerConfig(each, by_name.get(each.name)) for each in bound]

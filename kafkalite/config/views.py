@@ -162,6 +162,8 @@ class BrokerConfig(NamedTuple):
     group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
     group_consumer_heartbeat_interval_ms: int = 500
     group_consumer_max_size: int = 2**31 - 1
+    group_consumer_migration_policy: str = "bidirectional"
+    """In upper or lower case."""
     group_consumer_min_heartbeat_interval_ms: int = 100
     group_consumer_min_session_timeout_ms: int = 1000
     group_consumer_session_timeout_ms: int = 10_000
@@ -180,6 +182,7 @@ class BrokerConfig(NamedTuple):
     offsets_topic_replication_factor: int = 3
     offsets_topic_segment_bytes: int = 104_857_600
     transaction_max_timeout_ms: int = 900_000
+    transaction_partition_verification_enable: bool = True
     transactional_id_expiration_ms: int = 604_800_000
     transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
     transaction_state_log_load_buffer_size: int = 5_242_880
@@ -197,6 +200,7 @@ class BrokerConfig(NamedTuple):
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""
     kafkalite_fsync: bool = False
+    kafkalite_group_evict_on_disconnect: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
     topic_defaults: TopicConfig = TopicConfig()

@@ -74,26 +74,29 @@ def register_broker(
             broker_id=broker.id, broker_epoch=broker.epoch, fenced=_UNFENCE
         ),
     ]
-    if _may_have_lost_records(known, wanted) or (known and known.log_dirs != wanted.log_dirs):
-        records += after_return(image, broker, candidates_of(image), settings)
+    loses_nothing = known is not None and _loses_nothing(known, wanted)
+    is_as_it_was = known is not None and not known.fenced and known.log_dirs == wanted.log_dirs
+    if not (loses_nothing and is_as_it_was):
+        candidates = candidates_of(image)
+        records += after_return(image, broker, candidates, settings, loses_nothing=loses_nothing)
     return records, BrokerRegistered(broker.epoch)
 
 
-def _may_have_lost_records(known: BrokerImage | None, wanted: BrokerRegistration) -> bool:
-    """Whether what the broker led needs a new election. Not for one that registers again while it
-    runs, nor for one that comes back from a clean stop before others took over from it."""
-    if known is None or not known.active:
-        return True
+def _loses_nothing(known: BrokerImage, wanted: BrokerRegistration) -> bool:
+    """Whether it has all records that it had: one that registers again while it runs, or that comes
+    back from a clean stop. What it still leads needs no new election."""
     if known.incarnation_id == wanted.incarnation_id:
-        return False
-    return known.epoch != wanted.previous_broker_epoch
+        return True
+    return known.epoch == wanted.previous_broker_epoch
 
 
 def lose_broker(
     image: MetadataImage, event: LoseBroker, settings: ControllerSettings
 ) -> list[Change]:
     """Records that fence the broker and move its partitions; none when it has registered anew
-    since. ZooKeeper does not remember brokers that are gone: of them only partitions tell."""
+    since. The last one to stop cleanly goes on leading what it led, for when it is back: fenced, it
+    is not waited for by a Kafka that starts on its folder. ZooKeeper does not remember brokers that
+    are gone: of them only partitions tell."""
     known = image.brokers.get(event.broker_id)
     if known is None:
         return list(after_loss(image, event.broker_id, candidates_of(image), settings))
@@ -103,6 +106,8 @@ def lose_broker(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
     others = candidates_of(image).without(known.id)
+    if event.is_clean and not others.log_dirs:
+        return [fence]
     return [*after_loss(image, known.id, others, settings), fence]
 
 

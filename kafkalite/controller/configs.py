@@ -2,10 +2,11 @@
 at once; those of topics on creation too.
 
 A resource is refused for the first thing wrong with it, in this order: values missing, keys given
-twice, what `other_configs.py` says of brokers and loggers, edits that do not fit their key, the
-resource's name, the settings that it would have, a topic's existence. A group or a subscription
-need not exist. Each resource stands alone, but one that is named twice is refused each time, and an
-operation that there is not refuses them all.
+twice, what `broker_configs.py` and `broker_loggers.py` say of theirs, edits that do not fit their
+key, the resource's name, the settings that it would have, a topic's existence. A group or a
+subscription need not exist. Each resource stands alone, but one that is named twice is refused each
+time, and an operation that there is not, or more records than a request may make, refuses all that
+came so far.
 
 Kafka differs: settings of groups act on those of the protocols of KIP-848, KIP-932 and KIP-1071,
 and subscriptions to client metrics on clients that push them. Here both are checked and kept, and
@@ -23,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.views import validate_topic_config
+from kafkalite.controller.broker_configs import alter_broker
+from kafkalite.controller.broker_loggers import check_logger_edits
 from kafkalite.controller.config_edits import changes, config_records, edited_list
 from kafkalite.controller.events import (
     AlterConfigs,
@@ -32,14 +35,14 @@ from kafkalite.controller.events import (
     ResourceAltered,
     ResourceEdits,
 )
-from kafkalite.controller.other_configs import alter_other
+from kafkalite.controller.limits import MAX_RECORDS_PER_REQUEST, TOO_MANY_RECORDS
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.metadata.topic_names import validate_topic_name
 
 _OPERATIONS = frozenset(ConfigOperation)
-_KEPT_HERE = (
+_OF_THE_CLUSTER = (
     ConfigResourceType.TOPIC,
     ConfigResourceType.GROUP,
     ConfigResourceType.CLIENT_METRICS,
@@ -60,7 +63,8 @@ def new_topic_config(pairs: tuple[tuple[str, str | None], ...]) -> dict[str, str
             ErrorCode.INVALID_CONFIG,
             f"Null value not supported for topic configs: {','.join(nulls)}",
         )
-    validate_topic_config(values)
+    if values:  # Thousands of topics may come at once, most without any.
+        validate_topic_config(values)
     return values
 
 
@@ -71,38 +75,88 @@ def topic_config_records(topic: str, values: Mapping[str, str]) -> list[Change]:
 
 def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Change], ConfigsAltered]:
     """Records of the settings that change, and an answer for each resource."""
-    given = Counter(each.resource for each in event.resources)
-    refused: dict[ResourceEdits, ResourceAltered] = {}
-    records: list[Change] = []
-    for each in event.resources:
-        try:
-            if given[each.resource] > 1:
-                _refuse("Each resource must appear at most once.")
-            _check_edits(each.edits)
-            if each.resource.type not in _KEPT_HERE:
-                records += alter_other(
-                    image,
-                    each,
+    alteration = _Alteration(image, event)
+    alteration.check_each()
+    try:
+        alteration.alter_kept()
+    except KafkaError as error:
+        alteration.refuse_kept(error)
+    refused = alteration.refused
+    answers = tuple(
+        ResourceAltered(resource, refused[resource].code, refused[resource].message or None)
+        if resource in refused
+        else ResourceAltered(resource)
+        for resource in (each.resource for each in event.resources)
+    )
+    return [] if event.validate_only else alteration.records, ConfigsAltered(answers)
+
+
+class _Alteration:
+    """One request: what Kafka has the broker check that was asked, and then the controller."""
+
+    def __init__(self, image: MetadataImage, event: AlterConfigs) -> None:
+        self._image = image
+        self._event = event
+        self._kept: list[ResourceEdits] = []
+        """What comes to Kafka's controller."""
+        self.records: list[Change] = []
+        self.refused: dict[ConfigResource, KafkaError] = {}
+
+    def check_each(self) -> None:
+        """What can be said of a resource without its settings; those of brokers are altered."""
+        given = Counter(each.resource for each in self._event.resources)
+        for each in self._event.resources:
+            try:
+                if given[each.resource] > 1:
+                    _refuse("Each resource must appear at most once.")
+                _check_edits(each.edits)
+                self._alter_of_broker(each)
+            except KafkaError as error:
+                self.refused[each.resource] = error
+            else:
+                if each.resource.type != ConfigResourceType.BROKER_LOGGER:
+                    self._kept.append(each)
+
+    def _alter_of_broker(self, wanted: ResourceEdits) -> None:
+        event = self._event
+        match wanted.resource.type:
+            case ConfigResourceType.BROKER:
+                self.records += alter_broker(
+                    self._image,
+                    wanted,
                     asked=event.asked,
                     own_settings=event.own_settings,
                     replaces_all=event.replaces_all,
                 )
-        except KafkaError as error:
-            refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
-    kept = [
-        each for each in event.resources if each not in refused and each.resource.type in _KEPT_HERE
-    ]
-    for each in kept:
-        try:
-            if any(edit.operation not in _OPERATIONS for other in kept for edit in other.edits):
-                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            records += _alter(
-                image, each, own_settings=event.own_settings, replaces_all=event.replaces_all
-            )
-        except KafkaError as error:
-            refused[each] = ResourceAltered(each.resource, error.code, error.message or None)
-    answers = tuple(refused.get(each, ResourceAltered(each.resource)) for each in event.resources)
-    return [] if event.validate_only else records, ConfigsAltered(answers)
+            case ConfigResourceType.BROKER_LOGGER if not event.replaces_all:
+                check_logger_edits(wanted, event.asked)
+            case type if type not in _OF_THE_CLUSTER:
+                _refuse(f"Unknown resource type {int(type)}")
+
+    def alter_kept(self) -> None:
+        """Topics, groups and subscriptions. `KafkaError` for what refuses them all, brokers too."""
+        event = self._event
+        if any(edit.operation not in _OPERATIONS for each in self._kept for edit in each.edits):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        for each in self._kept:
+            if each.resource.type not in _OF_THE_CLUSTER:
+                continue
+            try:
+                self.records += _alter(
+                    self._image,
+                    each,
+                    own_settings=event.own_settings,
+                    replaces_all=event.replaces_all,
+                )
+            except KafkaError as error:
+                self.refused[each.resource] = error
+            if len(self.records) > MAX_RECORDS_PER_REQUEST:
+                raise KafkaError(ErrorCode.POLICY_VIOLATION, TOO_MANY_RECORDS)
+
+    def refuse_kept(self, error: KafkaError) -> None:
+        """Nothing changes: whatever came to the controller has the same answer."""
+        self.records = []
+        self.refused.update((each.resource, error) for each in self._kept)
 
 
 def _check_edits(edits: Sequence[ConfigEdit]) -> None:

@@ -25,8 +25,9 @@ from kafkalite.controller.events import (
     LoseBroker,
     RegisterBroker,
     StartTerm,
+    UpdateFeatures,
 )
-from kafkalite.controller.features import bootstrap
+from kafkalite.controller.features import bootstrap, update_features
 from kafkalite.controller.isr_changes import alter_partitions
 from kafkalite.controller.leader_elections import (
     balance_leaders,
@@ -90,6 +91,8 @@ class Controller:
                 records, body = create_partitions(image, event)
             case AlterConfigs():
                 records, body = alter_configs(image, event)
+            case UpdateFeatures():
+                records, body = update_features(image, event)
             case AllocateProducerIds():
                 records, body = allocate(image, event)
             case AssignDirectories():

@@ -83,9 +83,12 @@ def after_return(
     returned: BrokerImage,
     candidates: Candidates,
     settings: ControllerSettings,
+    *,
+    loses_nothing: bool,
 ) -> Iterator[PartitionChangeRecord]:
-    """`broker_returned` over all partitions, in the order of topics. Replicas in folders that the
-    broker does not have any more are lost instead: it came without them."""
+    """`broker_returned` over all partitions, in the order of topics; but for those that it still
+    leads, if it `loses_nothing`. Replicas in folders that the broker does not have any more are
+    lost instead: it came without them."""
     candidates = candidates.joined_by(returned)
     others = candidates.without(returned.id)
     for topic in image.topics.values():
@@ -93,6 +96,8 @@ def after_return(
         for index, partition in enumerate(topic.partitions):
             if partition.is_offline(returned.id, returned.log_dirs):
                 change = broker_lost(topic, index, returned.id, others, election)
+            elif loses_nothing and partition.leader == returned.id:
+                continue
             else:
                 change = broker_returned(topic, index, returned.id, candidates, election)
             if change is not None:

@@ -84,6 +84,25 @@ class CreatePartitions(NamedTuple):
     validate_only: bool = False
 
 
+class FeatureUpdate(NamedTuple):
+    """A level that someone wants a feature to be finalized at; 0: not at all."""
+
+    name: str
+    level: int
+    upgrade_type: int
+    """An `UpgradeType` of `features.py`, or a number that there is not."""
+
+
+class UpdateFeatures(NamedTuple):
+    """Answered by `FeaturesUpdated`, or refused as a whole."""
+
+    token: Hashable
+    updates: tuple[FeatureUpdate, ...]
+    controller_id: BrokerId
+    """The one who decides, for what it says about itself."""
+    validate_only: bool = False
+
+
 class ConfigOperation(IntEnum):
     """The protocol's numbers for what to do with a setting (KIP-339)."""
 
@@ -166,10 +185,12 @@ class RegisterBroker(NamedTuple):
 
 
 class LoseBroker(NamedTuple):
-    """A broker's session is over."""
+    """A broker's session is over, or is about to be."""
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
+    is_clean: bool = False
+    """It stops by itself, and has served its last request."""
     token: None = None
 
 
@@ -188,6 +209,7 @@ Event = (
     | DeleteTopics
     | CreatePartitions
     | AlterConfigs
+    | UpdateFeatures
     | AllocateProducerIds
     | RegisterBroker
     | LoseBroker
@@ -251,6 +273,10 @@ class PartitionsCreated(NamedTuple):
     topics: tuple[TopicGrown, ...]
 
 
+class FeaturesUpdated(NamedTuple):
+    """All of them are, or would be (validate_only)."""
+
+
 class ResourceAltered(NamedTuple):
     """What became of one resource whose settings were to change."""
 
@@ -290,6 +316,7 @@ Body = (
     | TopicsDeleted
     | PartitionsCreated
     | ConfigsAltered
+    | FeaturesUpdated
     | ProducerIdBlock
     | BrokerRegistered
     | DirectoriesKnown

@@ -18,12 +18,11 @@ from kafkalite.controller.events import (
     PartitionsToAdd,
     TopicGrown,
 )
+from kafkalite.controller.limits import MAX_PARTITIONS_PER_REQUEST
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.metadata.snapshot import partition_record
-
-MAX_NEW_PARTITIONS_PER_REQUEST = 10_000
 
 
 def create_partitions(
@@ -39,7 +38,7 @@ def create_partitions(
     ]
     records: list[Change] = []
     answers = []
-    if sum(_additional(image, topic) for topic in wanted) > MAX_NEW_PARTITIONS_PER_REQUEST:
+    if sum(_additional(image, topic) for topic in wanted) > MAX_PARTITIONS_PER_REQUEST:
         too_many = "Excessively large number of additional partitions per request."
         answers = [TopicGrown(t.name, ErrorCode.POLICY_VIOLATION, too_many) for t in wanted]
     else:

@@ -25,6 +25,11 @@ from kafkalite.controller.events import (
     TopicsDeleted,
     TopicToDelete,
 )
+from kafkalite.controller.limits import (
+    MAX_PARTITIONS_PER_REQUEST,
+    MAX_RECORDS_PER_REQUEST,
+    TOO_MANY_RECORDS,
+)
 from kafkalite.controller.settings import TopicDefaults
 from kafkalite.controller.state import ControllerState
 from kafkalite.errors import ErrorCode, KafkaError
@@ -37,9 +42,6 @@ from kafkalite.protocol.messages.metadata_records import (
     TopicRecord,
 )
 from kafkalite.types import ZERO_UUID, Uuid
-
-MAX_PARTITIONS_PER_REQUEST = 10_000
-MAX_RECORDS_PER_REQUEST = 10_000
 
 
 def create_topics(
@@ -75,12 +77,13 @@ def create_topics(
             made, answer = _create(state, topic, id, defaults, event.placement_seed + index)
         except KafkaError as error:
             answers.append(RefusedTopic(topic.name, error.code, error.message))
-        else:
-            records += made
-            answers.append(answer)
-    if len(records) > MAX_RECORDS_PER_REQUEST:
-        records = []
-        answers = _too_large(topics, "Unable to perform excessively large batch operation.")
+            continue
+        records += made
+        answers.append(answer)
+        if len(records) > MAX_RECORDS_PER_REQUEST:  # What the rest would be does not matter.
+            records = []
+            answers = _too_large(topics, TOO_MANY_RECORDS)
+            break
     return ([] if event.validate_only else records), TopicsCreated((*answers, *twice, *internal))
 
 
@@ -159,10 +162,16 @@ def delete_topics(
     records: list[Change] = []
     answers: dict[TopicToDelete, DeletedTopic] = {}
     for topic in event.topics:
-        if topic not in answers:
-            answers[topic] = _delete(state, topic, names, ids)
-            if answers[topic].code is ErrorCode.NONE:
-                records.append(RemoveTopicRecord(topic_id=answers[topic].topic_id))
+        if topic in answers:
+            continue
+        answer = _delete(state, topic, names, ids)
+        if answer.code is ErrorCode.NONE:
+            if len(records) < MAX_RECORDS_PER_REQUEST:
+                records.append(RemoveTopicRecord(topic_id=answer.topic_id))
+            else:
+                code = ErrorCode.UNKNOWN_SERVER_ERROR
+                answer = DeletedTopic(answer.name, answer.topic_id, code)
+        answers[topic] = answer
     # A topic given by name and by id is refused once, under both.
     return records, TopicsDeleted(tuple(dict.fromkeys(answers.values())))
 

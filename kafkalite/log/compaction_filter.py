@@ -7,6 +7,9 @@ given a delete horizon (KIP-534): from that time on they may go.
 
 Source: Kafka's `Cleaner` and `MemoryRecords.filterTo`.
 
+Kafka differs: what is left of a batch in snappy may be some bytes longer or shorter there, as its
+library finds other matches. With the other codecs all bytes are the same.
+
 Kafka differs: it takes records out of a batch whose CRC is wrong, and gives what is left a right
 one. Here such a log is not cleaned.
 """

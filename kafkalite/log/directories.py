@@ -14,7 +14,7 @@ those who still read. Here leases keep what is read, so the folder goes at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
@@ -23,6 +23,7 @@ from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN, ClaimedFolder
 from kafkalite.log.files import DiskSpace, Files
 from kafkalite.log.folder_names import (
     DELETE_SUFFIX,
+    FUTURE_SUFFIX,
     METADATA_PARTITION,
     STRAY_SUFFIX,
     is_set_aside,
@@ -49,16 +50,6 @@ from kafkalite.types import (
 
 if TYPE_CHECKING:
     from kafkalite.log.clean_stop import Round
-
-
-class FolderPlan(NamedTuple):
-    """The folder that a log without one is to have, as it is made beside."""
-
-    partition: TopicPartition
-    log: PartitionLog
-    folder: str
-    """Its name until the log takes it: as of one to be removed, should it come to that."""
-    files: dict[str, bytes]
 
 
 class LogDirectory:
@@ -176,10 +167,17 @@ class LogDirectory:
         )
 
     def open_partition(
-        self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs
+        self,
+        partition: TopicPartition,
+        *,
+        topic_id: Uuid,
+        config: TopicConfig,
+        now: TimestampMs,
+        is_clean: bool = False,
     ) -> PartitionLog:
         """Open the partition's log and keep it in `logs`. Without a folder it has none until its
-        first append, or until `adopt`.
+        first append, or until one is made for it (see new_folders.py). `is_clean`: it was closed
+        cleanly, however the others were left.
 
         `KafkaError(INCONSISTENT_TOPIC_ID)` when the folder is an older topic's of the same name: it
         is a stray then.
@@ -194,7 +192,7 @@ class LogDirectory:
             config=config,
             topic_id=topic_id,
             now=now,
-            clean=self.claimed.was_clean,
+            clean=is_clean or self.claimed.was_clean,
             recovery_point=self.checkpoints.recovery_points.get(partition, Offset(0)),
             log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
             record_validation=self._validation,
@@ -237,28 +235,6 @@ class LogDirectory:
         self.checkpoints.forget(partition)
         return folder
 
-    # Folders of new partitions, which a worker makes.
-
-    def plan(self, partition: TopicPartition, log: PartitionLog, unique: Uuid) -> FolderPlan:
-        """What `build` is to make for a log without a folder."""
-        folder = set_aside_name(partition, unique, DELETE_SUFFIX)
-        return FolderPlan(partition, log, folder, log.folder.new_files())
-
-    def build(self, plan: FolderPlan) -> None:
-        """Make the folder, under a name that nobody looks for. Safe in a worker."""
-        self._files.make_folder(plan.folder)
-        for name, content in plan.files.items():
-            self._files.replace(f"{plan.folder}/{name}", content, sync=False)
-
-    def adopt(self, plan: FolderPlan) -> bool:
-        """Give the folder that was built its name; False when nobody wants it any more: the log has
-        made one itself, or is gone. Then it is for `remove`."""
-        if self.logs.get(plan.partition) is not plan.log or plan.log.folder.exists:
-            return False
-        self._files.rename(plan.folder, plan.log.folder.path, sync=False)
-        plan.log.folder.was_made(plan.files)
-        return True
-
     def truncate_partition(
         self, partition: TopicPartition, offset: Offset, now: TimestampMs
     ) -> None:
@@ -282,6 +258,13 @@ class LogDirectory:
             for name in self._files.list("")
             if is_set_aside(name, DELETE_SUFFIX) and self._files.is_folder(name)
         ]
+
+    def doom(self, folder: str) -> str:
+        """Rename a log that is not wanted, and not open, as one to be removed: for `remove`."""
+        doomed = folder.removesuffix(FUTURE_SUFFIX) + DELETE_SUFFIX
+        self._files.rename(folder, doomed, sync=False)
+        self._has_renamed = True
+        return doomed
 
     def remove(self, folder: str) -> None:
         """Remove a folder that `delete_partition` renamed. May take long; safe in a worker.

@@ -26,6 +26,7 @@ from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.meta_properties import LogDirectoryError
+from kafkalite.log.unfinished_moves import end_unfinished
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
 
@@ -73,7 +74,15 @@ class FailedFolder(NamedTuple):
 class DirectorySet:
     """At least one folder, whose first has the metadata log."""
 
-    __slots__ = ("_cordoned", "_homes", "_lost", "are_several", "failed", "live")
+    __slots__ = (
+        "_cordoned",
+        "_homes",
+        "_lost",
+        "are_several",
+        "failed",
+        "live",
+        "undone_moves",
+    )
 
     def __init__(self, live: Sequence[LogDirectory], failed: Sequence[FailedFolder] = ()) -> None:
         """`LogDirectoryError` when two folders have the same partition."""
@@ -84,6 +93,8 @@ class DirectorySet:
         self._homes: dict[TopicPartition, LogDirectory] = {}
         self._lost: set[TopicPartition] = set()
         self._cordoned: frozenset[str] = frozenset()
+        self.undone_moves: dict[TopicPartition, LogDirectory] = {}
+        """Where logs were to go when the last run ended."""
         if self.are_several:
             self._look_for_homes()
 
@@ -105,6 +116,17 @@ class DirectorySet:
                         f"{partition} is in two log folders, {other.location} and "
                         f"{directory.location}: remove one of them"
                     )
+        if not self.failed:
+            self._end_moves()
+
+    def _end_moves(self) -> None:
+        try:
+            moves = end_unfinished(self.live, self._homes)
+        except OSError as error:
+            _log.error("what was to move between log folders stays as it is: %s", error)
+            return
+        self._homes |= moves.finished
+        self.undone_moves = moves.undone
 
     @classmethod
     def open(

@@ -3,6 +3,7 @@
 topic-0                  a partition
 topic-0.<32 hex>-delete  one being deleted, or one that is being made and has not its name yet
 topic-0.<32 hex>-stray   one that the metadata does not know
+topic-0.<32 hex>-future  one that is being filled from another log folder: see future_log.py
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import re
 
 from kafkalite.metadata.topic_names import is_legal
-from kafkalite.types import TopicPartition, Uuid
+from kafkalite.types import ZERO_UUID, TopicPartition, Uuid
 
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
+FUTURE_SUFFIX = "-future"
 METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 """Has a folder like any other, but no line in the checkpoints."""
 
 _MAX_NAME = 255
 _PARTITION = re.compile(r"(.+)-(0|[1-9][0-9]{0,9})")
-_SET_ASIDE = re.compile(r"(.+)-[0-9]{1,10}\.[0-9a-f]{32}(-delete|-stray)")
+_SET_ASIDE = re.compile(r"(.+-[0-9]{1,10})\.[0-9a-f]{32}(-delete|-stray|-future)")
 
 
 def parse_partition(name: str) -> TopicPartition | None:
@@ -40,3 +42,18 @@ def is_set_aside(name: str, suffix: str) -> bool:
     """Whether the name is of a folder that was set aside with that suffix."""
     match = _SET_ASIDE.fullmatch(name)
     return match is not None and match[2] == suffix and is_legal(match[1])
+
+
+def partition_set_aside(name: str, suffix: str) -> TopicPartition | None:
+    """Whose folder was set aside with that suffix; None for any other name, and wrong for one that
+    was cut: see `is_cut`."""
+    match = _SET_ASIDE.fullmatch(name)
+    return None if match is None or match[2] != suffix else parse_partition(match[1])
+
+
+def is_cut(partition: TopicPartition) -> bool:
+    """Whether its name is too long to be told from that of its folder when it is set aside."""
+    return (
+        partition_set_aside(set_aside_name(partition, ZERO_UUID, FUTURE_SUFFIX), FUTURE_SUFFIX)
+        != partition
+    )

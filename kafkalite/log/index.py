@@ -141,13 +141,18 @@ class TimeEntry(NamedTuple):
     relative_offset: int
 
 
+_NO_TIME = TimeEntry(TimestampMs(-1), 0)
+
+
 class TimeIndex:
     """Timestamps and relative offsets, ascending, as the bytes of the file."""
 
-    __slots__ = ("_data",)
+    __slots__ = ("_data", "last")
 
     def __init__(self) -> None:
         self._data = bytearray()
+        self.last = _NO_TIME
+        """The last entry; timestamp -1 at offset 0 when there is none."""
 
     def __len__(self) -> int:
         return len(self._data) // TIME_ENTRY_SIZE
@@ -160,17 +165,17 @@ class TimeIndex:
     def __getitem__(self, index: int) -> TimeEntry:
         return TimeEntry._make(_TIME_ENTRY.unpack_from(self._data, index * TIME_ENTRY_SIZE))
 
-    @property
-    def last(self) -> TimeEntry:
-        """The last entry; timestamp -1 at offset 0 when there is none."""
-        return self[len(self) - 1] if self._data else TimeEntry(TimestampMs(-1), 0)
-
-    def maybe_append(self, timestamp: TimestampMs, relative_offset: int) -> None:
-        """Add an entry if its timestamp is above the last one's."""
+    def append(self, timestamp: TimestampMs, relative_offset: int) -> None:
+        """Add an entry. Its timestamp must be above the last one's, its offset at least that."""
         last = self.last
-        if timestamp > last.timestamp:
-            assert relative_offset >= last.relative_offset, "offsets ascend"
-            self._data += _TIME_ENTRY.pack(timestamp, relative_offset)
+        assert timestamp > last.timestamp, "timestamps ascend"
+        assert relative_offset >= last.relative_offset, "offsets do not fall"
+        self._data += _TIME_ENTRY.pack(timestamp, relative_offset)
+        self.last = TimeEntry(timestamp, relative_offset)
+
+    def _drop_last(self) -> None:
+        del self._data[-TIME_ENTRY_SIZE:]
+        self.last = self[len(self) - 1] if self._data else _NO_TIME
 
     def lookup(self, timestamp: TimestampMs) -> TimeEntry:
         """The last entry at or below that timestamp; when there is none, -1 at offset 0."""
@@ -181,12 +186,12 @@ class TimeIndex:
                 low = middle + 1
             else:
                 high = middle
-        return self[low - 1] if low else TimeEntry(TimestampMs(-1), 0)
+        return self[low - 1] if low else _NO_TIME
 
     def truncate(self, relative_offset: int) -> None:
         """Drop the entries at or above that offset."""
         while self._data and self.last.relative_offset >= relative_offset:
-            del self._data[-TIME_ENTRY_SIZE:]
+            self._drop_last()
 
     def ascends(self) -> bool:
         """Whether every entry is above the one before it, offsets at least level with it."""
@@ -207,8 +212,10 @@ class TimeIndex:
             raise CorruptRecordError(f"a time index of {len(data)} bytes")
         index = cls()
         index._data = bytearray(data)
+        if data:
+            index.last = index[len(index) - 1]
         while len(index) > 1 and index.last == (0, 0):
-            del index._data[-TIME_ENTRY_SIZE:]
+            index._drop_last()
         if data and not _ascends(index[0], index.last, len(index)):
             raise CorruptRecordError("a time index whose entries do not ascend")
         return index

@@ -1,9 +1,10 @@
 """Which files have a descriptor: a process may have only so many, and a broker may have more
 segments than that.
 
-A file that is not in use gives its descriptor to the next, and opens again at its next use. Kafka
-differs: it keeps all segments open, raises the limit as far as it can (the JVM does), and marks the
-log folder as failed when it does not reach.
+A file that is not in use gives its descriptor to the next, and opens again at its next use.
+
+Kafka differs: it keeps all segments open, raises the limit as far as it can (the JVM does), and
+marks the log folder as failed when it does not reach.
 """
 
 from __future__ import annotations

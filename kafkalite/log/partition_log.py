@@ -128,6 +128,11 @@ class PartitionLog:
         return self.end_offset - self.recovery_point >= self._config.flush_messages
 
     @property
+    def is_syncing(self) -> bool:
+        """Between `begin_sync` and `end_sync`."""
+        return self._sync is not None
+
+    @property
     def segments(self) -> tuple[Segment, ...]:
         """All segments, oldest first; the last is the active one."""
         return self._segments.all

@@ -109,8 +109,10 @@ class SegmentIndexes:
 
         Its batch may stand before the last entry's, which then lied; yet none up to there is later.
         """
-        offset = max(self.offset_of_max_timestamp, self.times.last.relative_offset)
-        self.times.maybe_append(self.max_timestamp, offset)
+        times = self.times
+        if self.max_timestamp > times.last.timestamp:
+            offset = max(self.offset_of_max_timestamp, times.last.relative_offset)
+            times.append(self.max_timestamp, offset)
 
     def truncate(self, offset: int) -> None:
         """Drop entries at or above `offset`. What follows the last one is to be noted again."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +20,7 @@ from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.directory_set import Place
+from kafkalite.log.directory_set import DirectorySet, Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
@@ -34,22 +34,21 @@ from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
+from kafkalite.server.coordinators import Coordinators
 from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
-from kafkalite.server.group_coordinators import GroupCoordinators
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.partition import Partition
+from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
-from kafkalite.server.producer_ids import ProducerIds, blocks_of
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
-from kafkalite.server.transaction_coordinators import TransactionCoordinators
-from kafkalite.server.transaction_markers import MarkerWriter
 from kafkalite.types import NO_BROKER_EPOCH
 
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ _log = logging.getLogger(__name__)
 
 SYNC_WITHIN_MS = 3_000
 """How long answers may wait for a sync that is under way when the broker stops."""
+LOAD_AFTER_MS = 20
+"""From when on it listens: by then whoever started it knows."""
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -154,10 +155,10 @@ class Broker:
     def _new_dispatcher(self) -> Dispatcher:
         services, link = self._services, self._link
         if link is None:
-            return Dispatcher(services, APIS, self._interceptor, fail=self.fail)
+            return Dispatcher(services, APIS.find, self._interceptor, fail=self.fail)
         dispatcher = Dispatcher(
             services,
-            (*APIS, *link.apis),
+            lambda key: APIS.find(key) or link.apis.find(key),
             self._interceptor,
             fail=self.fail,
             inter_broker=link.listener,
@@ -170,13 +171,59 @@ class Broker:
         """The parts that answer requests, of which none does anything yet."""
         config, ports = self._config, self._ports
         self._link = self._new_link()
-        self._replicas = ReplicaManager(
+        folders = {location: each.folders for location, each in self._housekeeping.items()}
+        self._replicas = self._hold(storage.directories, folders)
+        if self._link is None:
+            self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
+        else:
+            self._controller = self._link.controller
+        self._reports = DirectoryReports(
+            self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
+        )
+        self._moves = ReplicaMoves(
+            self._tasks,
+            ports.workers,
+            ports.clock,
+            ports.entropy,
+            self._replicas,
+            folders,
+            on_settled=self._reports.settled,
+        )
+        self._coordinators = Coordinators(
+            config,
+            self._replicas,
+            self._controller,
+            ports.clock,
+            route_markers=None if self._link is None else self._link.marker_routes,
+        )
+        return Services(
+            broker_id=config.node_id,
+            cluster_id=storage.store.cluster_id,
+            config=config,
+            clock=ports.clock,
+            entropy=ports.entropy,
+            replicas=self._replicas,
+            controller=self._controller,
+            coordinators=self._coordinators,
+            moves=self._moves,
+            recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
+            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
+            api_versions=cache(_api_versions),
+            peers=None if self._link is None else self._link.peers,
+        )
+
+    def _hold(
+        self, directories: DirectorySet, folders: Mapping[str, PartitionFolders]
+    ) -> ReplicaManager:
+        """The replicas; none yet. `folders`: by the location of each log folder."""
+        config, ports = self._config, self._ports
+        return ReplicaManager(
             config.node_id,
             config,
             PartitionHomes(
                 config.node_id,
-                storage.directories,
-                {location: each.folders for location, each in self._housekeeping.items()},
+                directories,
+                folders,
                 clock=ports.clock,
                 entropy=ports.entropy,
                 on_settled=lambda settled: self._reports.settled(settled),
@@ -188,42 +235,6 @@ class Broker:
             clock=ports.clock,
             on_failed=self._folder_failed,
             stop=self.fail,
-        )
-        if self._link is None:
-            self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
-        else:
-            self._controller = self._link.controller
-        self._reports = DirectoryReports(
-            self._controller, lambda: self.image.brokers.get(config.node_id), ports.clock
-        )
-        self._groups = GroupCoordinators(config, self._replicas, ports.clock)
-        markers = MarkerWriter(self._replicas, self._groups, ports.clock)
-        producer_ids = ProducerIds(
-            blocks_of(self._controller, lambda: self.image.brokers.get(config.node_id))
-        )
-        self._transactions = TransactionCoordinators(
-            config,
-            self._replicas,
-            ports.clock,
-            markers=markers if self._link is None else self._link.marker_routes(markers),
-            producer_ids=producer_ids,
-        )
-        return Services(
-            broker_id=config.node_id,
-            cluster_id=storage.store.cluster_id,
-            config=config,
-            clock=ports.clock,
-            entropy=ports.entropy,
-            replicas=self._replicas,
-            controller=self._controller,
-            groups=self._groups,
-            transactions=self._transactions,
-            markers=markers,
-            producer_ids=producer_ids,
-            recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
-            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
-            api_versions=_api_versions(),
-            peers=None if self._link is None else self._link.peers,
         )
 
     def _new_link(self) -> ClusterLink | None:
@@ -255,8 +266,7 @@ class Broker:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        self._transactions.stop()
-        self._groups.stop()
+        self._coordinators.stop()
         self._controller.stop()
         if self._link is not None:
             self._link.stop()
@@ -289,17 +299,23 @@ class Broker:
             end.callback(self._controller.stop)
             if self._link is not None:
                 end.callback(self._link.stop)
+            end.callback(self._leave)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             end.callback(self._reports.stop)
+            end.callback(self._moves.stop)
             end.callback(self._replicas.stop)
             until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
             for each in self._housekeeping.values():
                 await each.flusher.finish(until_ms)
             self._replicas.wake_all()
-            self._transactions.stop()
-            self._groups.stop()
+            self._coordinators.stop()
             await self._listeners.stop(self._ports.clock.now_ms() + STOP_WITHIN_MS)
+
+    def _leave(self) -> None:
+        me = self.image.brokers.get(self._config.node_id)
+        if me is not None:
+            self._controller.leave(me)
 
     async def _close_storage(self) -> None:
         """Put the clean stop on record."""
@@ -349,8 +365,7 @@ class Broker:
                 self._follow_settings(image)
             try:
                 self._replicas.apply(image, delta)
-                self._groups.apply(image, delta)
-                self._transactions.apply(image, delta)
+                self._coordinators.apply(image, delta)
             except InvariantError as error:
                 self.fail(error)
 
@@ -372,6 +387,22 @@ class Broker:
         if self._link is not None:
             self._link.replication.start(self._replicas.partitions)
         self._controller.start(session)
+        self._moves.resume()
+        self._load_the_rest()
+
+    def _load_the_rest(self) -> None:
+        """What a client may ask for, but need not, a bit at a time: nobody waits for all of it."""
+        clock = self._ports.clock
+
+        def load() -> None:
+            if APIS.load_one_more():
+                clock.call_at(clock.now_ms(), load)
+
+        def begin() -> None:
+            self._coordinators.make(self.fail)
+            load()
+
+        clock.call_at(clock.now_ms() + LOAD_AFTER_MS, begin)
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""
@@ -380,6 +411,7 @@ class Broker:
             _log.warning("a setting of brokers in the metadata is not followed: %s", message)
         self._listeners.limit(config)
         self._replicas.configure(config)
+        self._coordinators.configure(config)
         self._storage.directories.cordon(config.cordoned_log_dirs)
         for directory in self._storage.directories.live:
             directory.expire_producers_after(config.producer_id_expiration_ms)

@@ -10,8 +10,8 @@ from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Network
-from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.cluster_table import CLUSTER_APIS
+from kafkalite.server.apis.table import ApiTable
 from kafkalite.server.controller_channel import ControllerChannel
 from kafkalite.server.departure import hand_over
 from kafkalite.server.forwarding import Forwarding, Handled
@@ -69,7 +69,7 @@ class ClusterLink:
         """To partitions that any broker leads; `here` is for those that this one leads."""
         return MarkerRoutes(self._broker_id, here, self.peers, self._image)
 
-    def forwarding(self, apis: tuple[ApiModule, ...], handled: Handled) -> Forwarding:
+    def forwarding(self, apis: ApiTable, handled: Handled) -> Forwarding:
         """For requests of those APIs that the controller decides."""
         return Forwarding(
             self.controller,

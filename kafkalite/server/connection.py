@@ -101,9 +101,23 @@ class ClientConnection(Generic[S]):
     client."""
 
     __slots__ = (
-        "_ahead_bytes", "_buffer", "_call_soon", "_checks_views", "_clock", "_handle", "_held",
-        "_in_turn", "_link", "_on_closed", "_out", "_pool", "_seen_progress", "_slots",
-        "_was_active", "session",
+        "_ahead_bytes",
+        "_buffer",
+        "_call_soon",
+        "_checks_views",
+        "_clock",
+        "_farewells",
+        "_handle",
+        "_held",
+        "_in_turn",
+        "_link",
+        "_on_closed",
+        "_out",
+        "_pool",
+        "_seen_progress",
+        "_slots",
+        "_was_active",
+        "session",
     )  # fmt: skip
 
     def __init__(
@@ -127,6 +141,7 @@ class ClientConnection(Generic[S]):
         self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
         self._call_soon = call_soon
         self._on_closed = on_closed
+        self._farewells: list[Callable[[], None]] = []
         self._checks_views = checks_views
         self._link: Link | None = None
         self._slots: deque[Pending] = deque()
@@ -163,6 +178,10 @@ class ClientConnection(Generic[S]):
         self._was_active = False
         self._seen_progress = progress
         return active
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Once, when the connection is closed, by whichever end."""
+        self._farewells.append(call)
 
     # What the network calls.
 
@@ -202,6 +221,8 @@ class ClientConnection(Generic[S]):
         self._out = []
         self._abandon()
         self._on_closed(self)
+        for farewell in self._farewells:
+            farewell()
 
     # What the broker calls.
 

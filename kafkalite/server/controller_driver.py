@@ -26,6 +26,7 @@ from kafkalite.controller.events import (
     DirectoriesKnown,
     Event,
     FailDirectories,
+    FeaturesUpdated,
     LoseBroker,
     PartitionsCreated,
     ProducerIdBlock,
@@ -33,6 +34,7 @@ from kafkalite.controller.events import (
     StartTerm,
     TopicsCreated,
     TopicsDeleted,
+    UpdateFeatures,
 )
 from kafkalite.controller.replica_events import (
     AlterPartitions,
@@ -53,6 +55,7 @@ from kafkalite.controller.settings import ControllerSettings
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import BrokerImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -87,6 +90,7 @@ ControllerRequest = (
     | DeleteTopics
     | CreatePartitions
     | AlterConfigs
+    | UpdateFeatures
     | AllocateProducerIds
     | AssignDirectories
     | FailDirectories
@@ -146,6 +150,12 @@ class ControllerDriver:
         self._session = session
         session.run_for_controller()
 
+    def leave(self, broker: BrokerImage) -> None:
+        """This broker has served its last request: put on record that it stopped, if that is its
+        own to do. Any other controller learns of it when the session ends."""
+        if self._driver is not None:
+            self._driver.submit(LoseBroker(broker.id, broker.epoch, is_clean=True))
+
     def stop(self) -> None:
         """Refuse everyone who waits, and decide no more. The session is its owner's to close."""
         self._end_term("the broker is shutting down", level=logging.DEBUG)
@@ -168,6 +178,10 @@ class ControllerDriver:
     @overload
     def submit(
         self, event: AlterConfigs, on_reply: Callable[[ConfigsAltered | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self, event: UpdateFeatures, on_reply: Callable[[FeaturesUpdated | KafkaError], None]
     ) -> None: ...
     @overload
     def submit(

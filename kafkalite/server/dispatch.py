@@ -8,7 +8,7 @@ down."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from struct import Struct, error
 from typing import TYPE_CHECKING, Final, cast
 
@@ -48,13 +48,17 @@ _FOREVER_MS: Final = 1 << 50
 """The deadline of a wait that has its own inside."""
 
 
+FindApi = Callable[[int], ApiModule | None]
+"""Who answers requests of a key; None where it is not served."""
+
+
 class Dispatcher:
     """Answers the frames of all connections of one broker."""
 
     def __init__(
         self,
         services: Services,
-        apis: Iterable[ApiModule],
+        find_api: FindApi,
         interceptor: Interceptor | None = None,
         *,
         fail: Callable[[InvariantError], None],
@@ -64,7 +68,7 @@ class Dispatcher:
         served on the `inter_broker` listener alone."""
         self._services = services
         self._fail = fail
-        self._apis = {int(api.API.key): api for api in apis}
+        self._find_api = find_api
         self._interceptor = interceptor
         self._inter_broker = inter_broker
         self.forwarding: Forwarding | None = None
@@ -76,7 +80,7 @@ class Dispatcher:
             key, version, correlation_id = _PREFIX.unpack_from(frame)
         except error:
             raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
-        module = self._apis.get(key)
+        module = self._find_api(key)
         if module is None or (
             module.API.between_brokers and connection.session.listener != self._inter_broker
         ):
@@ -129,7 +133,7 @@ class Dispatcher:
 
     def _stop(self, broken: InvariantError) -> None:
         """What the broker holds cannot be trusted: no request is carried out any more."""
-        self._apis.clear()
+        self._find_api = _find_none
         self._fail(broken)
 
     def _pending(
@@ -190,6 +194,10 @@ class Dispatcher:
         late = Parked(clock, TimestampMs(at_ms + _FOREVER_MS), lambda: None, answer.abandon)
         answer.then(lambda make: _call_at(clock, at_ms, lambda: late.complete(make)))
         return late
+
+
+def _find_none(key: int) -> None:
+    """Of a broker that answers nothing any more."""
 
 
 class _HeldBack(Parked):

@@ -9,7 +9,7 @@ Source: Kafka's `ForwardingManagerImpl`, `EnvelopeUtils` and `RequestChannel.bui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from struct import Struct, error
 from typing import Final
@@ -26,6 +26,7 @@ from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeRespon
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.answers import made
 from kafkalite.server.apis.api import ApiModule
+from kafkalite.server.apis.table import ApiTable
 from kafkalite.server.controller_channel import (
     PURPOSE,
     RETRY_MS,
@@ -54,7 +55,7 @@ class Forwarding:
         controller: ControllerChannel,
         peers: Peers,
         clock: Clock,
-        apis: Iterable[ApiModule],
+        apis: ApiTable,
         *,
         handled: Handled,
         timeout_ms: int,
@@ -62,7 +63,7 @@ class Forwarding:
         self._controller = controller
         self._peers = peers
         self._clock = clock
-        self._apis = {int(each.API.key): each for each in apis if each.API.by_controller}
+        self._apis = apis
         self._handled = handled
         self._timeout_ms = timeout_ms
 
@@ -99,8 +100,8 @@ class Forwarding:
             key, version = _PREFIX.unpack_from(data)
         except error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "an envelope around nothing") from None
-        module = self._apis.get(key)
-        if module is None:
+        module = self._apis.find(key)
+        if module is None or not module.API.by_controller:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"API {key} is not to be forwarded")
         api = module.API
         if not api.min_version <= version <= api.max_version:

@@ -19,6 +19,7 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     ListGroups,
     Loaded,
+    MemberDisconnected,
     SyncGroup,
     TopicsDeleted,
 )
@@ -30,7 +31,11 @@ from kafkalite.coordinator.groups.consumer.events import (
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord
-from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
+from kafkalite.coordinator.groups.settings import (
+    ConsumerSettings,
+    GroupSettings,
+    MigrationPolicy,
+)
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS
@@ -40,6 +45,8 @@ from kafkalite.server.coordinator_driver import CoordinatorSettings
 from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.led_coordinators import LedCoordinators
+from kafkalite.server.member_connections import Ends, HeardMember, MemberConnections
+from kafkalite.server.rebalance_log import LoggedGroups
 from kafkalite.server.replica_manager import ReplicaManager
 
 GroupRequest = (
@@ -68,12 +75,16 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
     def __init__(self, config: BrokerConfig, replicas: ReplicaManager, clock: Clock) -> None:
         settings = _group_settings(config)
         self._metadata = MetadataChanged(MetadataImage())
+        self.member_connections = (
+            MemberConnections(self._evict) if config.kafkalite_group_evict_on_disconnect else None
+        )
+        """None: the broker evicts nobody whose connection drops."""
         super().__init__(
             config.node_id,
             CONSUMER_OFFSETS,
             config.offsets_topic_num_partitions,
             CoordinatorSettings[Event, JournalRecord](
-                new_core=lambda: GroupCoordinator(settings),
+                new_core=lambda: LoggedGroups(GroupCoordinator(settings)),
                 codec=GroupRecordCodec(Compression(config.offsets_topic_compression_codec)),
                 loaded=Loaded(),
                 before=lambda: (self._metadata,),
@@ -82,6 +93,19 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
             replicas=replicas,
             clock=clock,
         )
+
+    def heard(self, connection: Ends, group_id: str, member_id: str) -> None:
+        """A member has sent a request by it, or will be told its id with the answer."""
+        if self.member_connections is not None and member_id:
+            self.member_connections.heard(connection, HeardMember(group_id, member_id))
+
+    def left(self, group_id: str, member_id: str) -> None:
+        """A member has said goodbye."""
+        if self.member_connections is not None:
+            self.member_connections.left(HeardMember(group_id, member_id))
+
+    def _evict(self, member: HeardMember) -> None:
+        self.tell(self.partition_of(member.group_id), MemberDisconnected(*member))
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """As for every kind; what was committed of deleted topics is forgotten, and consumer groups
@@ -108,6 +132,7 @@ def _group_settings(config: BrokerConfig) -> GroupSettings:
         assignment_interval_ms=config.group_consumer_assignment_interval_ms,
         max_size=config.group_consumer_max_size,
         assignors=config.group_consumer_assignors,
+        migration=MigrationPolicy(config.group_consumer_migration_policy.lower()),
     )
     return GroupSettings(
         initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,

@@ -42,6 +42,13 @@ class Question(NamedTuple, Generic[B]):
     """What answers `event`."""
 
 
+def check_consumer_groups(ctx: RequestContext) -> None:
+    """UNSUPPORTED_VERSION where `group.version` is 0: the cluster has no groups of the new protocol
+    (KIP-848)."""
+    if ctx.services.image.features.get("group.version", 0) < 1:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+
+
 def ask_group(
     ctx: RequestContext,
     question: Question[B],

@@ -55,7 +55,7 @@ class Housekeeping:
         self._directory = directory
         self._config = config
         self._jobs: list[Periodic] = []
-        self.folders = PartitionFolders(tasks, workers, entropy, directory)
+        self.folders = PartitionFolders(tasks, workers, clock, entropy, directory)
         self._retention, self._retention_of_compacted = (
             RetentionChecks(tasks, workers, clock, on_refused=on_refused, fail=fail)
             for _ in range(2)

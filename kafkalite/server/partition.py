@@ -33,6 +33,7 @@ from kafkalite.types import (
     LeaderEpoch,
     Offset,
     TimestampMs,
+    TopicPartition,
     Uuid,
 )
 
@@ -140,6 +141,11 @@ class Partition:
         """Whoever meets an error of the disk tells it here, before the error is answered."""
         if self.on_refused is not None:
             self.on_refused(self.directory, error)
+
+    @property
+    def key(self) -> TopicPartition:
+        """Whose replica it is."""
+        return TopicPartition(self.topic, self.index)
 
     @property
     def leading(self) -> PartitionLeader:
@@ -343,6 +349,11 @@ class Partition:
     def isr_changed(self) -> None:
         """`leader` says that more is committed, since others are in sync now."""
         self._see(self.leading.high_watermark)
+
+    def moved(self, log: PartitionLog, directory: LogDirectory, now: TimestampMs) -> None:
+        """It lives in another log folder now, where all of it is on the disk."""
+        self.log, self.directory = log, directory
+        self.synced(now)
 
     def become_leader(self, leader: PartitionLeader) -> None:
         """Lead from now on, in `leader.leader_epoch`. Fetches that wait learn of the new epoch."""

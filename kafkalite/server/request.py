@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from kafkalite.types import BrokerId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkalite.config.listeners import ListenerAddress
     from kafkalite.config.views import BrokerConfig
     from kafkalite.metadata.image import MetadataImage
@@ -18,12 +20,14 @@ if TYPE_CHECKING:
     from kafkalite.replica.fetch_session import FetchSessions
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
+    from kafkalite.server.coordinators import Coordinators
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.peers import Peers
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.purgatory import Parked
     from kafkalite.server.recompressions import Recompressions
     from kafkalite.server.replica_manager import ReplicaManager
+    from kafkalite.server.replica_moves import ReplicaMoves
     from kafkalite.server.transaction_coordinators import TransactionCoordinators
     from kafkalite.server.transaction_markers import MarkerWriter
 
@@ -58,13 +62,11 @@ class Services:
     entropy: Entropy
     replicas: ReplicaManager
     controller: ControllerDriver
-    groups: GroupCoordinators
-    transactions: TransactionCoordinators
-    markers: MarkerWriter
-    producer_ids: ProducerIds
+    coordinators: Coordinators
     fetch_sessions: FetchSessions
     recompressions: Recompressions
-    api_versions: list[ApiVersion]
+    moves: ReplicaMoves
+    api_versions: Callable[[], list[ApiVersion]]
     """What ApiVersions lists, by key."""
     peers: Peers | None = None
     """None: this broker is a cluster of its own."""
@@ -75,6 +77,26 @@ class Services:
     def image(self) -> MetadataImage:
         """The newest metadata that this broker has folded; replaced, never changed."""
         return self.replicas.image
+
+    @property
+    def groups(self) -> GroupCoordinators:
+        """Those of this broker."""
+        return self.coordinators.parts.groups
+
+    @property
+    def transactions(self) -> TransactionCoordinators:
+        """Those of this broker."""
+        return self.coordinators.parts.transactions
+
+    @property
+    def markers(self) -> MarkerWriter:
+        """Ends transactions in the partitions that this broker leads."""
+        return self.coordinators.parts.markers
+
+    @property
+    def producer_ids(self) -> ProducerIds:
+        """Never given before."""
+        return self.coordinators.parts.producer_ids
 
 
 class RequestContext:

@@ -138,6 +138,17 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
         self._timeout_ms = config.request_timeout_ms
         self._told_version = 0
         self._retries: dict[Timer, None] = {}
+        self._verifies_partitions = config.transaction_partition_verification_enable
+
+    @property
+    def verifies_partitions(self) -> bool:
+        """`transaction.partition.verification.enable`: whether what clients of version 1 of the
+        protocol write is taken only for a partition that they have added."""
+        return self._verifies_partitions
+
+    def configure(self, config: BrokerConfig) -> None:
+        """Act by these settings from now on, where they may change while the broker runs."""
+        self._verifies_partitions = config.transaction_partition_verification_enable
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """As for every kind; and the version of the protocol may be another one."""

@@ -94,6 +94,9 @@ def verify(
         on_codes({partition: _told(code, client) for partition, code in codes.items()})
 
     event: AddPartitions | VerifyPartitions
+    if not transactions.verifies_partitions and client is not Client.LEAVES_ADDING:
+        on_codes({})
+        return
     if client is Client.LEAVES_ADDING:
         event = AddPartitions(None, transactional_id, producer, partitions, _BUMPS_EPOCHS)
     else:

@@ -57,6 +57,8 @@ def test_wrong_use_of_the_module_ends_with_2() -> None:
         (["topics", "create", "a", "--partitions", "2147483648"], "--partitions"),
         (["topics", "create", "a", "--replication-factor", "32768"], "--replication-factor"),
         (["topics", "alter", "a", "--partitions", "0"], "--partitions"),
+        (["produce", "__consumer_offsets"], "__consumer_offsets is a topic of the brokers"),
+        (["produce", "__cluster_metadata"], "__cluster_metadata is a topic of the brokers"),
         (["topics", "describe", "a", ""], "the empty text is no name"),
         (["topics", "delete", ""], "the empty text is no name"),
         (["produce", ""], "the empty text is no name"),
@@ -85,6 +87,9 @@ def test_wrong_use_is_told_in_one_line(
     [
         ([], ["serve", "run", "topics", "produce", "consume", "groups", "configs"]),
         (["--help"], ["serve", "topics"]),
+        (["help"], ["serve", "topics"]),
+        (["help", "groups", "reset"], ["--execute", "--shift"]),
+        (["help", "run"], ["KAFKA_BOOTSTRAP_SERVERS"]),
         (["serve", "--help"], ["--data", "--ready-file", "--log-format"]),
         (["topics", "--help"], ["list", "create", "describe", "alter", "delete"]),
         (["groups", "reset", "--help"], ["--execute", "--shift"]),

@@ -166,3 +166,44 @@ def test_where_listeners_are_set_that_cannot_be_and_what_can(
     last = ended.stderr.splitlines()[-1]
     assert says in last
     assert f"; see {variable.removeprefix('KAFKA_').lower().replace('_', '.')} ({variable})" in last
+    assert last.endswith("; --port 9092 starts without them")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (
+            {"KAFKA_LISTENERS": "SSL://:9093", "KAFKA_SSL_KEYSTORE_FILENAME": "kafka.jks"},
+            "Invalid value SSL://:9093 for configuration listeners: its security protocol is SSL, "
+            "but only PLAINTEXT is spoken yet; let one listener be PLAINTEXT; see listeners "
+            "(KAFKA_LISTENERS)",
+        ),
+        (
+            {
+                "KAFKA_LISTENERS": "CONTROLLER://:9093",
+                "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+                "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT",
+                "KAFKA_PROCESS_ROLES": "broker,controller",
+            },
+            "There must be at least one broker advertised listener. Perhaps all listeners appear "
+            "in controller.listener.names?; add one for clients, such as PLAINTEXT://:9092; see "
+            "listeners (KAFKA_LISTENERS) and controller.listener.names "
+            "(KAFKA_CONTROLLER_LISTENER_NAMES)",
+        ),
+    ],
+)
+def test_a_broker_that_no_client_could_use_says_how_one_could(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], says: str
+) -> None:
+    for variable, value in settings.items():
+        monkeypatch.setenv(variable, value)
+    ended = ran("serve", "--ephemeral")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    last = ended.stderr.splitlines()[-1]
+    assert last == f"kafkalite: {says}; --port 9092 starts without them"
+
+
+def test_listeners_of_the_command_line_do_not_go_together_with_a_port() -> None:
+    ended = ran("serve", "--ephemeral", "--set=listeners=SSL://:9093")
+    assert "let one listener be PLAINTEXT; see listeners (--set)" in ended.stderr
+    assert "--port" not in ended.stderr

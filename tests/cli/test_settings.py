@@ -143,6 +143,13 @@ def test_a_cluster_id_counts_beside_a_brokers_variable() -> None:
         assert found.values["kafkalite.cluster.id"] == "x"
 
 
+@pytest.mark.parametrize("variable", ["CLUSTER_ID", "KAFKA_CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID"])
+def test_a_cluster_id_alone_counts_when_it_is_such_as_kafka_makes(variable: str) -> None:
+    found = gathered(port=None, files=(), **{variable: "MkU3OEVBNTcwNTJENDM2Qk"})
+    assert found.values == {"kafkalite.cluster.id": "MkU3OEVBNTcwNTJENDM2Qk"}
+    assert gathered(port=None, files=(), **{variable: "lkc-12345"}).values == {}
+
+
 @pytest.mark.parametrize(
     ("variable", "value"),
     [

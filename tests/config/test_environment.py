@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.config.environment import Given, read_environment
+from kafkalite.config.environment import Given, is_uuid, read_environment
 
 
 def settings(**variables: str) -> dict[str, str]:
@@ -73,6 +73,13 @@ def test_the_id_of_a_new_cluster_under_three_names() -> None:
         assert read_environment(three).settings == {}
         three = {**three, name: ""}
     assert read_environment(three).cluster_id is None
+
+
+def test_ids_that_kafka_makes_are_known() -> None:
+    assert is_uuid("MkU3OEVBNTcwNTJENDM2Qk")
+    assert is_uuid("4L6g3nShT-eMCtK--X86sw")
+    for other in ("", "prod", "lkc-12345", "MkU3OEVBNTcwNTJENDM2Q.", "MkU3OEVBNTcwNTJENDM2Qk=="):
+        assert not is_uuid(other)
 
 
 @pytest.mark.parametrize(

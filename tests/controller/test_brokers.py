@@ -86,6 +86,32 @@ def test_after_a_clean_stop_it_leads_on_in_its_epoch() -> None:
     assert (partition.leader, partition.leader_epoch) == (1, 2), "it had been fenced meanwhile"
 
 
+def test_the_last_to_stop_cleanly_is_fenced_and_leads_on_when_it_is_back() -> None:
+    cluster = Cluster(1)
+    cluster.create(NewTopic("t"))
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
+    assert cluster.records == (
+        BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1, fenced=1),
+    )
+    stopped = cluster.controller.image.partition("t", 0)
+    back = broker_registration(1, incarnation=1)
+    register(cluster, back._replace(previous_broker_epoch=BrokerEpoch(1)), 5)
+    assert cluster.controller.image.partition("t", 0) == stopped
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(5), is_clean=True))
+    register(cluster, broker_registration(1, incarnation=2), 9)
+    partition = cluster.controller.image.partition("t", 0)
+    assert partition is not None
+    assert (partition.leader, partition.leader_epoch) == (1, 1), "its last stop was no clean one"
+
+
+def test_a_clean_stop_moves_partitions_to_the_others() -> None:
+    cluster = Cluster(1, 2)
+    cluster.create(NewTopic("t", 2, 2))
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
+    partitions = cluster.controller.image.topics["t"].partitions
+    assert [(p.leader, p.isr) for p in partitions] == [(2, (2,))] * 2
+
+
 def test_an_older_incarnation_comes_too_late() -> None:
     cluster = Cluster()
     register(cluster, broker_registration(1), 5)

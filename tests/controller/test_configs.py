@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kafkalite.controller import configs
 from kafkalite.controller.configs import new_topic_config, topic_config_records
 from kafkalite.controller.events import (
     AlterConfigs,
@@ -12,7 +15,8 @@ from kafkalite.controller.events import (
     ResourceEdits,
 )
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import ConfigResource, ConfigResourceType
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.types import BrokerId
 from tests.controller.sample_cluster import Cluster
@@ -228,10 +232,72 @@ def test_an_operation_that_there_is_not_refuses_all_topics() -> None:
     assert altered.records == ()
 
 
-# Groups and subscriptions to client metrics.
-
 GROUP, METRICS = ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS
 HEARTBEAT = "consumer.heartbeat.interval.ms"
+BROKER, LOGGER = ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
+OF_BROKER = ResourceEdits(
+    ConfigResource(BROKER, "1"), (ConfigEdit("message.max.bytes", SET, "2000"),)
+)
+OF_ANOTHER = ResourceEdits(ConfigResource(BROKER, "2"), ())
+OF_LOGGERS = ResourceEdits(ConfigResource(LOGGER, "1"), ())
+
+
+def test_what_refuses_all_refuses_those_that_were_not_refused_before() -> None:
+    """Loggers do not come to the controller."""
+    altered = cluster()
+    unknown = edits("t", ConfigEdit("flush.ms", 7, "1"))
+    answers = alter(altered, OF_BROKER, OF_ANOTHER, OF_LOGGERS, unknown)
+    other = (
+        ErrorCode.INVALID_REQUEST,
+        "Unexpected broker id, expected 1, but received 2",
+    )
+    all_of_them = (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    assert answers == [all_of_them, other, GRANTED, all_of_them]
+    assert altered.records == ()
+
+
+def test_the_older_request_knows_no_loggers() -> None:
+    assert alter(cluster(), OF_LOGGERS, replaces_all=True) == [
+        (ErrorCode.INVALID_REQUEST, "Unknown resource type 8")
+    ]
+
+
+def of_groups(count: int) -> list[ResourceEdits]:
+    edit = ConfigEdit(HEARTBEAT, SET, "6000")
+    return [ResourceEdits(ConfigResource(GROUP, f"g{i}"), (edit,)) for i in range(count)]
+
+
+@pytest.mark.parametrize("replaces_all", [False, True])
+def test_as_many_records_as_a_request_may_make(replaces_all: bool) -> None:
+    altered = cluster()
+    asked = (OF_BROKER, *of_groups(9_999))
+    assert alter(altered, *asked, replaces_all=replaces_all) == [GRANTED] * 10_000
+    assert len(altered.records) == 10_000
+    unknown_topic = edits("absent")
+    answers = alter(cluster(), unknown_topic, OF_BROKER, OF_ANOTHER, *of_groups(10_000))
+    too_many = (
+        ErrorCode.POLICY_VIOLATION,
+        "Unable to perform excessively large batch operation.",
+    )
+    assert (answers.pop(2)[0], answers) == (ErrorCode.INVALID_REQUEST, [too_many] * 10_002)
+
+
+def test_the_work_ends_with_the_first_record_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_at: list[str] = []
+    altered = configs._alter
+
+    def watched(image: MetadataImage, wanted: ResourceEdits, **given: Any) -> list[Change]:
+        worked_at.append(wanted.resource.name)
+        return altered(image, wanted, **given)
+
+    monkeypatch.setattr(configs, "_alter", watched)
+    monkeypatch.setattr(configs, "MAX_RECORDS_PER_REQUEST", 2)
+    answers = alter(cluster(), *of_groups(5))
+    assert {code for code, _ in answers} == {ErrorCode.POLICY_VIOLATION}
+    assert worked_at == ["g0", "g1", "g2"]
+
+
+# Groups and subscriptions to client metrics.
 
 
 @pytest.mark.parametrize(

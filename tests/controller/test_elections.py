@@ -102,8 +102,10 @@ def test_all_partitions_in_order() -> None:
     where = [(uuid(1), 0), (uuid(1), 2), (uuid(2), 1)]
     lost = after_loss(image, ONE, active(2), ControllerSettings())
     assert [(c.topic_id, c.partition_id) for c in lost] == where
-    back = after_return(image, broker(1), active(2), ControllerSettings())
+    back = after_return(image, broker(1), active(2), ControllerSettings(), loses_nothing=False)
     assert [(c.topic_id, c.partition_id) for c in back] == where
+    same = after_return(image, broker(1), active(2), ControllerSettings(), loses_nothing=True)
+    assert not list(same), "it leads them still"
 
 
 def test_folders_that_it_returns_without_are_lost() -> None:
@@ -111,7 +113,9 @@ def test_folders_that_it_returns_without_are_lost() -> None:
     gone = partition((1, 2), (1, 2), 1, directories=(uuid(8), uuid(5)))
     alone = partition((1,), (1,), 1, directories=(uuid(8),))
     image = MetadataImage(topics={"t": TopicImage("t", uuid(1), (here, gone, alone))})
-    first, second, third = after_return(image, broker(1, 7), active(2), ControllerSettings())
+    first, second, third = after_return(
+        image, broker(1, 7), active(2), ControllerSettings(), loses_nothing=False
+    )
     assert (first.leader, first.isr) == (2, [2])
     assert (second.leader, second.isr) == (2, [2])
     assert (third.leader, third.isr) == (-1, None)

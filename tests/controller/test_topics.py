@@ -181,6 +181,16 @@ def test_a_request_that_is_too_large_is_refused_as_a_whole() -> None:
     assert cluster.controller.image.topics == {}
 
 
+def test_the_work_ends_with_the_first_record_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr(topics, "validate_topic_name", checked.append)
+    monkeypatch.setattr(topics, "MAX_RECORDS_PER_REQUEST", 4)
+    answers = Cluster(1).create(*(NewTopic(name, 1) for name in "abcdef"))
+    assert {a.message for a in answers if isinstance(a, RefusedTopic)} == {TOO_MANY_RECORDS}
+    assert len(answers) == 6
+    assert checked == ["a", "b", "c"]
+
+
 def test_names_given_twice_come_last_and_once() -> None:
     cluster = Cluster(1)
     answers = cluster.create(
@@ -321,3 +331,20 @@ def test_too_many_partitions_are_refused_before_any_is_looked_at(
     answers = cluster.create(*(NewTopic(f"t-{n}") for n in range(10_002)), NewTopic("t-0"))
     assert len(answers) == 10_002
     assert (answers[0].name, answers[-1].name) == ("t-1", "t-0")
+
+
+def test_one_request_deletes_so_many_topics_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka deletes 10,000 of 10,001."""
+    monkeypatch.setattr(topics, "MAX_RECORDS_PER_REQUEST", 2)
+    cluster = Cluster(1)
+    cluster.create(NewTopic("a"))
+    cluster.create(NewTopic("b"))
+    cluster.create(NewTopic("c"))
+    answer = cluster.delete(*(TopicToDelete(name) for name in ("a", "absent", "b", "c")))
+    told = [each[:1] + each[2:] for each in answer.topics if each.message is None]
+    assert told == [
+        ("a", ErrorCode.NONE, None),
+        ("b", ErrorCode.NONE, None),
+        ("c", ErrorCode.UNKNOWN_SERVER_ERROR, None),
+    ]
+    assert list(cluster.controller.image.topics) == ["c"]

@@ -156,4 +156,4 @@ def test_fetches_of_members_and_of_others() -> None:
         stale = stage.refused(fetch._replace(member_epoch=epoch))
         assert stale is ErrorCode.STALE_MEMBER_EPOCH
     assert stage.refused(fetch._replace(member_id="x")) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert stage.refused(fetch._replace(member_id=None)) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert stage.refused(fetch._replace(member_id=None)) is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -52,11 +52,14 @@ def test_the_protocol_is_off() -> None:
     assert stage.why(stage.event("a", 0)).code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_a_classic_group_with_members_is_none() -> None:
+def test_a_classic_group_that_cannot_be_upgraded_is_none() -> None:
     stage = ConsumerStage()
     stage.stable("c")
-    for epoch in (0, 1):
-        refused = stage.why(stage.event("a", epoch, topics=["t"], owned={}, rebalance_ms=1))
+    assert stage.why(stage.event("a", 0, topics=["t"], owned={}, rebalance_ms=1)).code is (
+        ErrorCode.GROUP_ID_NOT_FOUND
+    )
+    for epoch in (1, -1):
+        refused = stage.why(stage.event("a", epoch))
         assert refused.code is ErrorCode.GROUP_ID_NOT_FOUND
         assert refused.message == "Group g is not a consumer group."
     assert stage.describe_consumers().message == "Group g is not a consumer group."
@@ -85,8 +88,9 @@ def test_a_simple_consumers_group_makes_way() -> None:
 def test_an_empty_consumer_group_makes_way() -> None:
     stage = ConsumerStage()
     stage.join_as("a")
-    joins = stage.join(stage.join_event("", client="c"))
-    assert joins.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert stage.refused(stage.join_event("", client="c")) is (
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    )
     stage.beat(stage.event("a", -1))
     assert stage.join(stage.join_event("", client="c")).code is ErrorCode.NONE
     assert stage.core.recorded.consumer_groups == {}

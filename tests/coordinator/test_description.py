@@ -22,7 +22,13 @@ def test_a_group_in_the_midst_of_it() -> None:
     stage.join_as("b")
     told = stage.describe_consumers()
     assert told._replace(members=()) == DescribedConsumerGroup(
-        GROUP, "Reconciling", 3, 3, "uniform"
+        GROUP,
+        "Reconciling",
+        3,
+        3,
+        "uniform",
+        last_rebalance="b joins",
+        last_rebalance_ms=stage.now,
     )
     members = {member.member_id: member for member in told.members}
     assert members["a"] == DescribedConsumer(

@@ -9,11 +9,13 @@ from kafkalite.coordinator.groups.classic.events import (
     InitialDelayOver,
     JoinTimedOut,
     Loaded,
+    MemberDisconnected,
     SessionTimedOut,
     SyncTimedOut,
     TopicsDeleted,
 )
 from kafkalite.coordinator.groups.consumer.events import (
+    ClassicMemberLate,
     MemberSilent,
     MetadataChanged,
     RevocationTimedOut,
@@ -36,10 +38,12 @@ def test_events_and_answers_cannot_be_changed(cls: type[Loaded]) -> None:
 def test_nobody_waits_for_timers() -> None:
     silent = {cls for cls in get_args(Event) if cls._field_defaults.get("token", 0) is None}
     assert silent == {
+        ClassicMemberLate,
         ExpireOffsets,
         InitialDelayOver,
         JoinTimedOut,
         Loaded,
+        MemberDisconnected,
         MemberSilent,
         MetadataChanged,
         RevocationTimedOut,

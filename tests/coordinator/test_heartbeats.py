@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.consumer.heartbeats import MANY_MEMBERS
 from kafkalite.coordinator.groups.consumer.state import GroupState, MemberState
 from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
 from kafkalite.errors import ErrorCode
@@ -234,61 +233,3 @@ def test_any_number_of_members_shares_all(members: int) -> None:
     assert shared == [("t", i) for i in range(8)] + [("u", i) for i in range(3)]
     assert stage.group.state is GroupState.STABLE
     assert stage.replayed().consumer_groups == stage.core.recorded.consumer_groups
-
-
-def test_a_large_group_is_not_assigned_with_every_member_that_joins() -> None:
-    stage = ConsumerStage(t=1)
-    for number in range(MANY_MEMBERS + 2):
-        stage.join_as(f"m{number}")
-    assert (stage.group.epoch, stage.group.assignment_epoch) == (103, 101)
-    stage.advance(MANY_MEMBERS + 1)
-    stage.go_on("m0")
-    assert stage.group.assignment_epoch == 101
-    stage.advance(1)
-    stage.go_on("m0")
-    assert stage.group.assignment_epoch == 103
-
-
-def test_a_regular_expression_and_topics_that_come() -> None:
-    stage = ConsumerStage(t1=1, x=1)
-    joined = stage.join_as("a", None, regex="t.*")
-    assert joined.assigned == {id_of("t1"): (0,)}
-    assert "RegularExpression" in stage.written
-    before = len(stage.log)
-    stage.set_topics({"t1": 1, "x": 1, "y": 1})
-    assert stage.go_on("a").assigned is None
-    assert len(stage.log) == before
-    stage.set_topics({"t1": 1, "t2": 1, "x": 1})
-    assert stage.go_on("a").assigned == {id_of("t1"): (0,), id_of("t2"): (0,)}
-    assert stage.replayed().consumer_groups == stage.core.recorded.consumer_groups
-
-
-def test_a_regular_expression_lives_as_long_as_someone_subscribes_by_it() -> None:
-    stage = ConsumerStage(t1=2, u=1)
-    stage.join_as("a", None, regex="t.*")
-    stage.join_as("b", ["u"], regex="t.*")
-    stage.settle("a", "b")
-    assert list(stage.group.regexes) == ["t.*"]
-    stage.go_on("a", regex="")
-    assert list(stage.group.regexes) == ["t.*"]
-    stage.go_on("b", regex="u")
-    assert list(stage.group.regexes) == ["u"]
-    stage.settle("a", "b")
-    assert stage.owned() == {"a": {}, "b": {"u": (0,)}}
-    stage.beat(stage.event("b", -1))
-    assert stage.group.regexes == {}
-
-
-def test_a_wrong_regular_expression_joins_nothing() -> None:
-    stage = ConsumerStage()
-    refused = stage.why(stage.event("a", 0, regex="(", owned={}, rebalance_ms=1))
-    assert refused.code is ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert stage.core.recorded.consumer_groups == {}
-
-
-def test_topics_that_a_regular_expression_matches_no_more() -> None:
-    stage = ConsumerStage(t1=1, t2=1)
-    stage.join_as("a", None, regex="t.*")
-    told = stage.beat(stage.event("a", 2, regex="t2"))
-    assert (told.member_epoch, told.assigned) == (2, {id_of("t2"): (0,)})
-    assert stage.beat(stage.event("a", 2, owned={"t2": [0]})).member_epoch == 3

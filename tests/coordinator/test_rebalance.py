@@ -6,6 +6,7 @@ from kafkalite.coordinator.groups.classic.events import (
     InitialDelayOver,
     Joined,
     JoinTimedOut,
+    MemberDisconnected,
     SessionTimedOut,
     Synced,
     SyncTimedOut,
@@ -221,3 +222,27 @@ def test_when_the_last_one_leaves_nobody_is_waited_for() -> None:
     stage.leave(a)
     assert (stage.state, stage.generation) == ("Empty", 2)
     assert not {key for key in stage.timers if key != ("expiry",)}
+
+
+def test_a_member_whose_connection_has_dropped_is_out() -> None:
+    stage = Stage()
+    a, b = stage.stable("a", "b")
+    stage.feed(MemberDisconnected(GROUP, a))
+    assert stage.state == "PreparingRebalance"
+    assert [member.member_id for member in stage.describe().members] == [b]
+    assert ("session", GROUP, a) not in stage.timers
+    stage.feed(MemberDisconnected(GROUP, "nobody"))
+    stage.feed(MemberDisconnected("no group", a))
+    assert [member.member_id for member in stage.describe().members] == [b]
+
+
+def test_an_id_that_was_given_to_a_connection_that_has_dropped_is_not_waited_for() -> None:
+    stage = Stage()
+    (a,) = stage.stable("a")
+    given = stage.join(stage.join_event("", client="b", first=True)).member_id
+    again = stage.join_event(a, client="a")
+    stage.feed(again)
+    assert again.token not in stage.replies
+    stage.feed(MemberDisconnected(GROUP, given))
+    assert stage.joined(again).code is ErrorCode.NONE
+    assert ("session", GROUP, given) not in stage.timers

@@ -137,10 +137,10 @@ def test_indexes_limit_what_becomes_one() -> None:
             segment.indexes.offsets.append(entry, entry)
     assert grouped(given, index_bytes=32, end=40) == [[0, 10], [20, 30]]
     for segment in given:
-        segment.indexes.times.maybe_append(NOW, 1)
+        segment.indexes.times.append(NOW, 1)
     assert grouped(given, index_bytes=33, end=40) == [[0, 10], [20, 30]]
     for segment in given:
-        segment.indexes.times.maybe_append(TimestampMs(NOW + 1), 2)
+        segment.indexes.times.append(TimestampMs(NOW + 1), 2)
     assert grouped(given, index_bytes=47, end=40) == [[0], [10], [20], [30]]
 
 

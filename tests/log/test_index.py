@@ -19,7 +19,7 @@ def offsets(*entries: tuple[int, int]) -> OffsetIndex:
 def times(*entries: tuple[int, int]) -> TimeIndex:
     index = TimeIndex()
     for timestamp, offset in entries:
-        index.maybe_append(TimestampMs(timestamp), offset)
+        index.append(TimestampMs(timestamp), offset)
     return index
 
 
@@ -66,13 +66,13 @@ def test_a_timestamp_is_found_at_or_below() -> None:
     assert found == [(-1, 0), (10, 3), (10, 3), (20, 7), (20, 7)]
 
 
-def test_only_later_times_get_an_entry() -> None:
-    index = times((10, 3), (10, 5), (9, 6), (11, 8))
+@pytest.mark.parametrize("wrong", [(11, 9), (12, 7)])
+def test_times_must_ascend(wrong: tuple[int, int]) -> None:
+    index = times((10, 3), (11, 8))
     assert [index[at] for at in range(len(index))] == [(10, 3), (11, 8)]
-    assert index.last == (11, 8)
-    assert times((-1, 0)).last == (-1, 0)
+    assert (index.last, times().last) == ((11, 8), (-1, 0))
     with pytest.raises(AssertionError):
-        index.maybe_append(TimestampMs(12), 7)
+        index.append(TimestampMs(wrong[0]), wrong[1])
 
 
 def test_times_are_truncated() -> None:

@@ -58,7 +58,7 @@ def retain(
 def early() -> TimeIndex:
     """That the first segment is from long ago."""
     index = TimeIndex()
-    index.maybe_append(TimestampMs(NOW - 100 * HOUR), 1)
+    index.append(TimestampMs(NOW - 100 * HOUR), 1)
     return index
 
 

@@ -202,8 +202,7 @@ async def crashed(
 def end_process(simulation: Simulation, broker: Broker) -> None:
     """See `crashed`."""
     simulation.network.crash("broker")
-    broker._transactions.stop()  # Their timers.
-    broker._groups.stop()
+    broker._coordinators.stop()  # Their timers.
     broker._storage.directory.abandon()
 
 

@@ -88,6 +88,7 @@ async def test_a_partition_that_cannot_be_opened_has_no_coordinator(
 
     async with two_brokers(simulation) as (running, other):
         other.create("topic", [1])
+        _ = running.broker._services.groups  # Made before the topic is, which they follow.
         with monkeypatch.context() as patch:
             patch.setattr(ReplicaManager, "find", fail)
             other.create(OFFSETS, [1])

@@ -297,6 +297,7 @@ async def test_a_folder_that_fails_takes_its_groups_along(simulation: Simulation
     async with serving(simulation, disks) as running:
         await running.create("t", 1)
         await find(running)
+        await running.wait_ms(50)  # Until each has its folder.
         homes = {
             index: name
             for name, held in disks.homes("__consumer_offsets").items()

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.log.directories import FolderPlan, LogDirectory
+from kafkalite.log.directories import LogDirectory
+from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.new_folders import FolderPlan
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -66,7 +68,7 @@ def counted() -> Iterator[list[int]]:
         yield turns
 
 
-def no_disk(directory: LogDirectory, plan: FolderPlan) -> None:
+def no_disk(plan: FolderPlan, files: Files) -> None:
     raise OSError(28, "No space left on device")
 
 
@@ -78,11 +80,11 @@ def folders_of(running: Running, topic: str) -> list[str]:
 async def test_they_are_made_and_dropped_a_few_at_a_time(running: Running) -> None:
     with counted() as turns:
         await running.create("t", MANY)
-        await running.wait_ms()
+        await running.wait_ms(MANY)
         assert (max(turns), sum(turns)) == (PER_TURN, MANY)
         turns.clear()
         await running.delete("t")
-        await running.wait_ms()
+        await running.wait_ms(MANY)
         assert (max(turns), sum(turns)) == (PER_TURN, MANY)
 
 
@@ -91,7 +93,7 @@ async def test_each_can_be_used_as_soon_as_the_answer_is_there(running: Running)
     client = await running.client()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReplicaManager, "_go_on", lambda self, makes_folders=False: None)
-        patch.setattr(LogDirectory, "build", no_disk)
+        patch.setattr(FolderPlan, "build", no_disk)
         image = await running.create("t", MANY)
         assert await running.read("t", partition=MANY - 1) == []
         read = await client.ask(fetch(image.id, {MANY - 2: 0}), 13, FetchResponse)
@@ -106,7 +108,7 @@ async def test_each_can_be_used_as_soon_as_the_answer_is_there(running: Running)
 @served()
 async def test_a_moment_later_each_has_its_folder(running: Running) -> None:
     await running.create("t", MANY)
-    await running.wait_ms()
+    await running.wait_ms(MANY)
     assert sorted(folders_of(running, "t")) == sorted(f"t-{n}" for n in range(MANY))
     for index in range(MANY):
         assert running.files.list(f"t-{index}") == [
@@ -142,7 +144,7 @@ async def test_one_that_is_deleted_and_made_again_at_once_begins_anew(running: R
             assert await running.produce("t", b"new", partition=index) == 0
             assert await running.read("t", partition=index) == [b"new"]
     await running.create("other")  # Which has the turns go on.
-    await running.wait_ms()
+    await running.wait_ms(MANY)
     assert sorted(folders_of(running, "t")) == sorted(f"t-{n}" for n in range(MANY))
     assert await running.read("t", partition=MANY - 1) == [b"new"]
 
@@ -202,7 +204,7 @@ async def test_a_start_opens_them_when_they_are_asked_for(
         key = TopicPartition("t", 7)
         assert directory.checkpoints.high_watermarks[key] == 1, "of those not opened as well"
         assert await running.read("t", partition=7) == [b"7"]
-        await running.wait_ms()
+        await running.wait_ms(MANY)
         assert len(directory.logs) == MANY
     async with start(simulation, files) as running:
         assert running.broker._storage.directory.claimed.was_clean
@@ -233,7 +235,7 @@ async def test_a_stop_amid_a_deletion_leaves_no_name(simulation: Simulation) -> 
     files = MemoryFiles()
     async with start(simulation, files) as running:
         await running.create("t", MANY)
-        await running.wait_ms()
+        await running.wait_ms(MANY)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ReplicaManager, "_go_on", lambda self, makes_folders=False: None)
             await running.delete("t")
@@ -256,7 +258,7 @@ async def test_a_crash_amid_a_deletion_is_made_up_for_by_the_next_start(
     with caplog.at_level(logging.WARNING):
         async with start(simulation, files) as running:
             assert await running.produce("t", b"x") == 0
-            await running.wait_ms()
+            await running.wait_ms(MANY)
             assert folders_of(running, "t") == ["t-0"]
     assert caplog.messages == []
 

@@ -29,7 +29,7 @@ def write(
 ) -> list[dict[TopicPartition, ErrorCode]]:
     """Broker 1 sends the marker. What it hears comes into the list."""
     heard: list[dict[TopicPartition, ErrorCode]] = []
-    routes = cluster.brokers[1]._transactions._markers
+    routes = cluster.brokers[1]._services.transactions._markers
     routes.write(MARKER, partitions, timeout_ms, heard.append)
     return heard
 

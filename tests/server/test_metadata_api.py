@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.metadata.image import TopicImage
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseTopic,
 )
-from kafkalite.server import described_topics
+from kafkalite.server import described_topics, turns
 from kafkalite.server.apis import metadata
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.types import ZERO_UUID, Uuid
@@ -250,6 +251,56 @@ async def test_a_creation_that_takes_too_long_is_answered_without_the_topic(
         assert bad.done(), "what cannot be created is not waited for"
         await running.wait_ms(2)
     assert codes(answer.result()) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+@served()
+async def test_what_takes_too_long_to_create_is_told_beside_many_in_several_turns(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [f"t-{number}" for number in range(9)]
+    for name in wanted:
+        await running.create(name, 20)
+    order: list[str] = []
+    take, describe = turns.Turns.take, described_topics._topic
+
+    def turn(self: turns.Turns) -> bool:
+        order.append("turn")
+        return take(self)
+
+    def piece(topic: TopicImage, operations: int) -> MetadataResponseTopic:
+        order.append("piece")
+        return describe(topic, operations)
+
+    monkeypatch.setattr(turns.Turns, "take", turn)
+    monkeypatch.setattr(described_topics, "_topic", piece)
+    monkeypatch.setattr(turns, "TURN_COST", 100)
+    monkeypatch.setattr(metadata, "auto_create", lambda services, names, on_created: None)
+    client = await running.client()
+    answer = client.send(by_name("slow", *wanted), 9, MetadataResponse)
+    await running.wait_ms(29_999)
+    assert order == []
+    await running.wait_ms(20)
+    assert codes(answer.result()) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] + [0] * 9
+    assert order.count("piece") == 9
+    assert pieces_in_a_row(order) <= 2
+
+
+@served()
+async def test_topics_that_are_there_after_the_answer_are_told_once(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controller's answer may come as late as it likes."""
+    late: list[Callable[[object], None]] = []
+    monkeypatch.setattr(
+        metadata, "auto_create", lambda services, names, on_created: late.append(on_created)
+    )
+    client = await running.client()
+    answer = client.send(by_name("slow"), 9, MetadataResponse)
+    await running.wait_ms(30_001)
+    assert len(answer.result().topics) == 1
+    (created,) = late
+    created(None)
+    assert len((await client.ask(MetadataRequest(topics=[]), 9, MetadataResponse)).topics) == 0
 
 
 @pytest.mark.parametrize("how", ["all", "named", "created"])

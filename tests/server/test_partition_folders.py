@@ -37,17 +37,49 @@ class HeldWorkers(Workers):
         """Nothing is left."""
 
 
+class SlowWorkers(HeldWorkers):
+    """Each thing that is asked of them takes ten milliseconds."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        super().__init__()
+        self._simulation = simulation
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        await self._simulation.sleep(10)
+        return function(*args)
+
+
 class Building:
     """A log whose folder is being made by a worker."""
 
-    def __init__(self, simulation: Simulation, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        tasks: asyncio.TaskGroup,
+        workers: HeldWorkers | None = None,
+    ) -> None:
+        self.simulation = simulation
         self.files = MemoryFiles()
         self.directory = open_directory(self.files)
-        self.workers = HeldWorkers()
-        self.building = PartitionFolders(tasks, self.workers, simulation.entropy, self.directory)
+        self.workers = workers or HeldWorkers()
+        self.building = PartitionFolders(
+            tasks, self.workers, simulation.clock, simulation.entropy, self.directory
+        )
         self.log = open_orders(self.directory)
         self.log.begin_epoch(EPOCH)
         self.building.make_later(ORDERS, self.log)
+
+    def make_more(self, count: int) -> None:
+        """Further partitions, from 4 on, that have no folder yet."""
+        for index in range(4, 4 + count):
+            partition = TopicPartition("orders", index)
+            log = self.directory.open_partition(
+                partition,
+                topic_id=TOPIC_ID,
+                config=TopicConfig(),
+                now=self.simulation.clock.now_ms(),
+            )
+            self.building.make_later(partition, log)
 
     def folders(self) -> list[str]:
         """Of partitions; a worker's have a name of their own."""
@@ -132,12 +164,7 @@ def full_disk(path: str) -> None:
 async def test_a_stop_waits_for_no_more_than_what_is_under_way(simulation: Simulation) -> None:
     async with asyncio.TaskGroup() as tasks:
         world = Building(simulation, tasks)
-        for index in range(4, 9):
-            partition = TopicPartition("orders", index)
-            log = world.directory.open_partition(
-                partition, topic_id=TOPIC_ID, config=TopicConfig(), now=simulation.clock.now_ms()
-            )
-            world.building.make_later(partition, log)
+        world.make_more(5)
         world.files.make_folder(f"old-0.{UNIQUE.hex()}-delete")
         await simulation.sleep(1)
         world.building.stop()
@@ -145,3 +172,30 @@ async def test_a_stop_waits_for_no_more_than_what_is_under_way(simulation: Simul
         world.workers.done.set_result(None)
     assert world.folders() == ["orders-3"]
     assert world.directory.find_deleted() == [f"old-0.{UNIQUE.hex()}-delete"]
+
+
+@simulated
+async def test_after_each_turn_the_worker_is_left_alone_for_three_times_as_long(
+    simulation: Simulation,
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks, SlowWorkers(simulation))
+        world.make_more(24)
+        await simulation.sleep(5)
+        made = []
+        for _ in range(10):
+            made.append(len(world.folders()))
+            await simulation.sleep(100)
+        assert made == [0, 10, 10, 10, 10, 20, 20, 20, 20, 25]
+
+
+@simulated
+async def test_a_stop_ends_the_rest(simulation: Simulation) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks, SlowWorkers(simulation))
+        world.make_more(24)
+        await simulation.sleep(150)
+        world.building.stop()
+        stopped = simulation.clock.now_ms()
+    assert simulation.clock.now_ms() == stopped
+    assert len(world.folders()) == 10

@@ -21,6 +21,7 @@ from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import READ_COMMITTED, BrokerId, Offset
+from tests.server.group_requests import find
 from tests.server.led_partitions import set_isr
 from tests.server.requests import fetch
 from tests.server.running import FETCH, Running, crashed, served, simulated, start
@@ -124,6 +125,35 @@ async def test_records_are_kept_while_their_coordinator_has_not_answered(
     assert topic.partition_responses[0].error_code == ErrorCode.NONE
     await producer.end(commits=True)
     assert await seen(running, "topic") == [b"of another", b"a"]
+
+
+@served()
+async def test_what_one_producer_pipelines_is_appended_in_its_order(running: Running) -> None:
+    """All three batches come before the coordinator has said that the partition is added."""
+    await running.create("topic")
+    producer = await TransactionalProducer.begin(running, bumps=True)
+    held: list[Callable[[], None]] = []
+    transactions = running.broker._services.transactions
+    ask_about = transactions.ask_about
+    answers = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            transactions, "ask_about", lambda *asked: held.append(partial(ask_about, *asked))
+        )
+        client = await running.connect("pipelining")
+        for value in (b"a", b"b", b"c"):
+            answers.append(client.send(producer.request("topic", value), 12, ProduceResponse))
+            producer.sequence += 1
+        await running.wait_ms(10)
+    assert len(held) == 3
+    assert not any(answer.done() for answer in answers)
+    for ask in held:
+        ask()
+    await running.wait_ms(1)
+    responses = [answer.result().responses[0].partition_responses[0] for answer in answers]
+    assert [(each.error_code, each.base_offset) for each in responses] == [(0, 0), (0, 1), (0, 2)]
+    await producer.end(commits=True)
+    assert await seen(running, "topic") == [b"a", b"b", b"c"]
 
 
 @served(request_timeout_ms="5000")
@@ -247,6 +277,21 @@ async def test_a_partition_that_was_not_added_is_not_written_to(running: Running
     await producer.write("topic", b"a")
     producer.sequence = 0
     assert await producer.send("topic", b"a", partition=1) is ErrorCode.TRANSACTION_ABORTABLE
+
+
+@served(transaction_partition_verification_enable="false")
+async def test_without_verification_old_clients_need_not_add_what_they_write_to(
+    running: Running,
+) -> None:
+    await running.create("topic")
+    await find(running)
+    old = await TransactionalProducer.begin(running)
+    assert await old.send("topic", b"at once") is ErrorCode.NONE
+    assert await old.commit_offset("topic", 1) is ErrorCode.NONE
+    assert state(running) is TransactionState.EMPTY
+    new = await TransactionalProducer.begin(running, "new", bumps=True)
+    assert await new.send("topic", b"added") is ErrorCode.NONE
+    assert state(running, "new") is TransactionState.ONGOING
 
 
 @served()

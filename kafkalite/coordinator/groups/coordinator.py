@@ -31,6 +31,7 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     ListGroups,
     Loaded,
+    MemberDisconnected,
     SessionTimedOut,
     SyncGroup,
     SyncTimedOut,
@@ -41,10 +42,12 @@ from kafkalite.coordinator.groups.classic.membership import heartbeat, leave, sy
 from kafkalite.coordinator.groups.classic.rebalance import (
     answer_join,
     complete_join,
+    disconnected,
     initial_delay_over,
     join_timer,
     keep_session,
     prepare,
+    rebalance_or_complete,
     session_timed_out,
     sync_timed_out,
     sync_timer,
@@ -53,6 +56,7 @@ from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
 from kafkalite.coordinator.groups.commits import AnyGroup
 from kafkalite.coordinator.groups.consumer.events import (
+    ClassicMemberLate,
     ConsumerHeartbeat,
     DescribeConsumerGroups,
     MemberSilent,
@@ -60,7 +64,7 @@ from kafkalite.coordinator.groups.consumer.events import (
     RevocationTimedOut,
 )
 from kafkalite.coordinator.groups.consumer.member_records import group_tombstones
-from kafkalite.coordinator.groups.draft import Draft, GroupOutcome
+from kafkalite.coordinator.groups.draft import Draft, GroupOutcome, Rebalanced
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord, Record
 from kafkalite.coordinator.groups.recorded import RecordedState
@@ -75,7 +79,13 @@ from kafkalite.protocol.messages.consumer_group_records import ConsumerGroupMeta
 from kafkalite.types import TimestampMs
 
 if TYPE_CHECKING:
-    from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
+    from kafkalite.coordinator.groups.consumer.coordination import (
+        ConsumerCoordination,
+        MembershipEvent,
+    )
+
+FEW_GROUPS = 100
+"""So many reasons may be kept of groups that are gone."""
 
 
 class GroupCoordinator:
@@ -94,6 +104,9 @@ class GroupCoordinator:
         self._live: dict[str, ClassicGroup] = {}
         """Soft state: groups with their parked requests, ahead of the record while they
         rebalance."""
+        self._begun: list[Rebalanced] = []
+        self._last_rebalances: dict[str, Rebalanced] = {}
+        """By group. Soft state: a coordinator that was loaded anew does not know."""
 
     @property
     def recorded(self) -> RecordedState:
@@ -122,7 +135,9 @@ class GroupCoordinator:
         if self._consumer is None:
             from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 
-            self._consumer = ConsumerCoordination(self._recorded.consumer_groups, self._image)
+            self._consumer = ConsumerCoordination(
+                self._recorded.consumer_groups, self._image, self._adopt
+            )
         return self._consumer
 
     def _forget(self, group_id: str) -> None:
@@ -137,14 +152,8 @@ class GroupCoordinator:
         """Records, replies (of this request or of others that waited) and timers."""
         draft = Draft(now, self._settings)
         match event:
-            case JoinGroup():
-                self._join(draft, event)
-            case SyncGroup():
-                sync(draft, self.group(event.group_id), event)
-            case Heartbeat():
-                heartbeat(draft, self.group(event.group_id), event)
-            case LeaveGroup():
-                leave(draft, self.group(event.group_id), event)
+            case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
+                self._membership(draft, event)
             case CommitOffsets():
                 commits.commit(draft, self.any_group(event.group_id), event)
             case CommitTransactionalOffsets():
@@ -173,8 +182,13 @@ class GroupCoordinator:
             case ConsumerHeartbeat():
                 self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case DescribeConsumerGroups():
-                self._consumers().describe(draft, event, self._recorded.groups)
-            case MemberSilent() | RevocationTimedOut():
+                reasons = self._last_rebalances
+                self._consumers().describe(draft, event, self._recorded.groups, reasons)
+            case MemberDisconnected() if event.group_id not in self._recorded.consumer_groups:
+                group = self.group(event.group_id)
+                if group is not None:
+                    disconnected(draft, group, event.member_id)
+            case MemberSilent() | RevocationTimedOut() | ClassicMemberLate() | MemberDisconnected():
                 self._consumers().time_out(draft, event)
             case MetadataChanged():
                 self._image = event.image
@@ -186,7 +200,21 @@ class GroupCoordinator:
                 self._load(draft)
             case _:
                 assert_never(event)
+        self._keep_reasons(draft)
         return draft.outcome()
+
+    def take_rebalances(self) -> list[Rebalanced]:
+        """Those that began since the last call, for a log that people read."""
+        begun, self._begun = self._begun, []
+        return begun
+
+    def _keep_reasons(self, draft: Draft) -> None:
+        if draft.rebalances:
+            self._begun += draft.rebalances
+            self._last_rebalances |= {each.group_id: each for each in draft.rebalances}
+            if len(self._last_rebalances) > 2 * self._recorded.group_count + FEW_GROUPS:
+                known = self._last_rebalances.items()
+                self._last_rebalances = {id: each for id, each in known if self.any_group(id)}
 
     def refused(
         self, records: tuple[JournalRecord, ...], error: KafkaError, now: TimestampMs
@@ -201,9 +229,22 @@ class GroupCoordinator:
                     group = self._live.get(key.group)
                     if group is not None:
                         self._step_back(draft, group, error.code)
+                case Record(GroupMetadataKey() as key, None):
+                    self._watch_again(draft, key.group)
                 case Record(ConsumerGroupMetadataKey() as key):
                     self._forget(key.group_id)
+                    consumer_group = self._recorded.consumer_groups.get(key.group_id)
+                    if record.value is None and consumer_group is not None:
+                        self._consumers().watch(draft, consumer_group)
         return draft.outcome()
+
+    def _watch_again(self, draft: Draft, group_id: str) -> None:
+        """It was to become a consumer group, and stays."""
+        group = self._live.get(group_id)
+        if group is not None and group.members:
+            for member in group.members.values():
+                keep_session(draft, group, member)
+            rebalance_or_complete(draft, group, "its record was refused")
 
     def _step_back(self, draft: Draft, group: ClassicGroup, code: ErrorCode) -> None:
         if group.group_id not in self._recorded.groups:
@@ -215,15 +256,36 @@ class GroupCoordinator:
         elif group.state is GroupState.STABLE:
             for member in group.members.values():
                 member.assignment = b""
-            prepare(draft, group)
+            prepare(draft, group, "its record was refused")
+
+    def _membership(self, draft: Draft, event: MembershipEvent) -> None:
+        """A consumer group with members may have some that speak the classic protocol."""
+        consumer_group = self._recorded.consumer_groups.get(event.group_id)
+        if consumer_group is not None and consumer_group.members:
+            code = check_join(draft, event) if isinstance(event, JoinGroup) else ErrorCode.NONE
+            if isinstance(event, JoinGroup) and code is not ErrorCode.NONE:
+                refuse(draft, event, code)
+            else:
+                self._consumers().classic_request(draft, consumer_group, event)
+            return
+        match event:
+            case JoinGroup():
+                self._join(draft, event)
+            case SyncGroup():
+                sync(draft, self.group(event.group_id), event)
+            case Heartbeat():
+                heartbeat(draft, self.group(event.group_id), event)
+            case LeaveGroup():
+                leave(draft, self.group(event.group_id), event)
+
+    def _adopt(self, group: ClassicGroup) -> None:
+        """A consumer group is that classic one once its records are applied."""
+        self._live[group.group_id] = group
 
     def _join(self, draft: Draft, event: JoinGroup) -> None:
         code = check_join(draft, event)
         group = self.group(event.group_id)
         consumer_group = self._recorded.consumer_groups.get(event.group_id)
-        if code is ErrorCode.NONE and consumer_group is not None and consumer_group.members:
-            # Mixed groups are still to come: see `ConsumerCoordination.heartbeat`.
-            code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         if code is ErrorCode.NONE and group is None and event.member_id != NO_MEMBER_ID:
             code = ErrorCode.UNKNOWN_MEMBER_ID
         if code is not ErrorCode.NONE:
@@ -283,7 +345,7 @@ class GroupCoordinator:
             for member in group.members.values():
                 keep_session(draft, group, member)
             if len(group.members) > draft.settings.max_size:
-                prepare(draft, group)
+                prepare(draft, group, "it has more members than may be")
         if self._recorded.consumer_groups:
             self._consumers().load(draft)
         self._watch_expiry(draft)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import NamedTuple
 
 from kafkalite.coordinator.groups.events import Body, Event
 from kafkalite.coordinator.groups.log_record import JournalRecord, Record, TransactionEnded
@@ -26,6 +27,16 @@ from kafkalite.types import (
 GroupOutcome = Outcome[Event, JournalRecord]
 
 
+class Rebalanced(NamedTuple):
+    """A rebalance has begun: members of a classic group are to join again, or the epoch of a
+    consumer group has risen."""
+
+    group_id: str
+    reason: str
+    """As a person reads it."""
+    at_ms: TimestampMs
+
+
 class Draft:
     """An outcome in the making, and what decisions depend on beside the groups."""
 
@@ -35,6 +46,8 @@ class Draft:
         self._records: list[JournalRecord] = []
         self._replies: list[Reply] = []
         self._timers: list[SetTimer[Event] | CancelTimer] = []
+        self.rebalances: list[Rebalanced] = []
+        """What began with this event; only told."""
 
     def write(self, *records: Record) -> None:
         """Records that are made already."""
@@ -66,6 +79,10 @@ class Draft:
         """To whoever holds `token`; to nobody if it is None."""
         if token is not None:
             self._replies.append(Reply(token, body))
+
+    def rebalance(self, group_id: str, reason: str) -> None:
+        """One has begun, for that reason."""
+        self.rebalances.append(Rebalanced(group_id, reason, self.now))
 
     def set_timer(self, key: Hashable, delay_ms: int, event: Event) -> None:
         """In place of the timer of that key, if there is one."""

@@ -26,6 +26,11 @@ class RecordedState:
         """No group is of both kinds."""
         self.offsets = CommittedOffsets()
 
+    @property
+    def group_count(self) -> int:
+        """Of both kinds."""
+        return len(self.groups) + len(self.consumer_groups)
+
     def apply(self, record: JournalRecord) -> None:
         """Fold a record in. Records of share and streams groups are passed over.
 

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple
+
+
+class MigrationPolicy(Enum):
+    """`group.consumer.migration.policy`: which way a group may pass between the protocols while it
+    has members."""
+
+    DISABLED = "disabled"
+    DOWNGRADE = "downgrade"
+    UPGRADE = "upgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def allows_upgrade(self) -> bool:
+        """From classic to consumer."""
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def allows_downgrade(self) -> bool:
+        """From consumer to classic."""
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
 
 
 class ConsumerSettings(NamedTuple):
@@ -22,6 +43,7 @@ class ConsumerSettings(NamedTuple):
     """`group.consumer.max.size`."""
     assignors: tuple[str, ...] = ("uniform", "range")
     """`group.consumer.assignors`, by name; the first is the default."""
+    migration: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
 
 class GroupSettings(NamedTuple):

@@ -137,6 +137,7 @@ class TransactionCoordinator:
         changed = initialized(transaction, event, now)
         if changed is None:
             return Outcome(replies=(Reply(event.token, ProducerIdNeeded()),))
+        self._check_recordable(changed)
         given = ProducerIdGiven(Producer(changed.producer_id, changed.producer_epoch))
         return Outcome(
             records=(Record(event.transactional_id, changed),),
@@ -149,6 +150,7 @@ class TransactionCoordinator:
         changed = with_partitions(before, event, now)
         if changed is None:
             return Outcome(replies=(reply,))
+        self._check_recordable(changed)
         begins = before is None or before.state is not TransactionState.ONGOING
         return Outcome(
             records=(Record(event.transactional_id, changed),),
@@ -164,8 +166,15 @@ class TransactionCoordinator:
         if prepared is None:
             assert transaction is not None, event
             return Outcome(replies=(Reply(event.token, TransactionEnding(_now(transaction))),))
+        self._check_recordable(prepared)
         reply = Reply(event.token, TransactionEnding(going_on_as(prepared)))
         return _prepare(event.transactional_id, prepared, reply)
+
+    def _check_recordable(self, changed: Transaction) -> None:
+        """UNSUPPORTED_VERSION for what only records of a higher `transaction.version` hold. What
+        the coordinator does by itself, it does: of that the version of the client is lost."""
+        if self._protocol_version == 0 and changed.protocol_version > 0:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
     def _complete(self, event: MarkersWritten, now: TimestampMs) -> TransactionOutcome:
         """What is not prepared any more was finished by an earlier word of the same."""

@@ -51,7 +51,7 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
     _check_identity(ctx, request)
     image = ctx.services.image
     return ApiVersionsResponse(
-        api_keys=ctx.services.api_versions,
+        api_keys=ctx.services.api_versions(),
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.min, max_version=levels.max)
             for name, levels in sorted(SUPPORTED.items())

@@ -3,21 +3,18 @@ a cluster of its own has none of them."""
 
 from __future__ import annotations
 
-from kafkalite.server.apis import (
-    allocate_producer_ids,
-    alter_partition,
-    assign_replicas_to_dirs,
-    broker_heartbeat,
-    controlled_shutdown,
-    envelope,
-)
-from kafkalite.server.apis.api import ApiModule
+from typing import Final
 
-CLUSTER_APIS: tuple[ApiModule, ...] = (
-    controlled_shutdown,  # 7
-    alter_partition,  # 56
-    envelope,  # 58
-    broker_heartbeat,  # 63
-    allocate_producer_ids,  # 67
-    assign_replicas_to_dirs,  # 73
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.server.apis.table import ApiTable
+
+CLUSTER_APIS: Final = ApiTable(
+    (
+        ApiKey.CONTROLLED_SHUTDOWN,  # 7
+        ApiKey.ALTER_PARTITION,  # 56
+        ApiKey.ENVELOPE,  # 58
+        ApiKey.BROKER_HEARTBEAT,  # 63
+        ApiKey.ALLOCATE_PRODUCER_IDS,  # 67
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS,  # 73
+    )
 )

@@ -28,9 +28,10 @@ from kafkalite.protocol.messages.consumer_group_describe import (
     TopicPartitions,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_groups
+from kafkalite.server.group_requests import Question, ask_groups, check_consumer_groups
 from kafkalite.server.operations import GROUP_OPERATIONS, NOT_ASKED
 from kafkalite.server.purgatory import Parked
+from kafkalite.server.rebalance_reasons import LastRebalance, asks_for_reasons, tell_reason
 from kafkalite.server.request import RequestContext
 
 API = Api(
@@ -41,15 +42,17 @@ API = Api(
     max_version=1,
 )
 
-_CONSUMER_MEMBER = 1
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 
 
 def handle(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse | Parked:
     """Ask the coordinator of each group."""
+    check_consumer_groups(ctx)
     wrong = [_refused("", ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
     group_ids = sorted(filter(None, request.group_ids), key=ctx.services.groups.partition_of)
+    asks_why = asks_for_reasons(request)
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
     questions = [
         Question(group_id, DescribeConsumerGroups(None, (group_id,)), ConsumerGroupsDescribed)
@@ -62,7 +65,7 @@ def handle(
         groups = [
             _refused(group_id, reply.code)
             if isinstance(reply, KafkaError)
-            else _described(reply.groups[0], operations)
+            else _described(reply.groups[0], operations, asks_why=asks_why)
             for group_id, reply in zip(group_ids, replies, strict=True)
         ]
         return ConsumerGroupDescribeResponse(groups=wrong + groups)
@@ -81,7 +84,14 @@ def _refused(group_id: str, code: ErrorCode) -> DescribedGroup:
     return DescribedGroup(error_code=code, group_id=group_id)
 
 
-def _described(group: DescribedConsumerGroup, operations: int) -> DescribedGroup:
+def _described(group: DescribedConsumerGroup, operations: int, *, asks_why: bool) -> DescribedGroup:
+    told = _without_reason(group, operations)
+    if asks_why and group.last_rebalance:
+        tell_reason(told, LastRebalance(group.last_rebalance, group.last_rebalance_ms))
+    return told
+
+
+def _without_reason(group: DescribedConsumerGroup, operations: int) -> DescribedGroup:
     return DescribedGroup(
         error_code=group.code,
         error_message=group.message,
@@ -107,7 +117,7 @@ def _member(member: DescribedConsumer) -> Member:
         subscribed_topic_regex=member.regex,
         assignment=_assignment(member.assigned),
         target_assignment=_assignment(member.target),
-        member_type=_CONSUMER_MEMBER,
+        member_type=_CLASSIC_MEMBER if member.is_classic else _CONSUMER_MEMBER,
     )
 
 

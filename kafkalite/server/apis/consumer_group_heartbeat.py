@@ -3,14 +3,12 @@
 
 Versions: 0 to 1.
 - 1 members draw their ids themselves (KIP-1082), and may subscribe by a regular expression.
-
-Missing: groups with members of both protocols, and so the passage from one to the other while the
-group is in use (`group.consumer.migration.policy`).
 """
 
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatSeen
+from kafkalite.coordinator.groups.consumer.state import JOINING_EPOCH
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.consumer_group_heartbeat import (
@@ -20,7 +18,7 @@ from kafkalite.protocol.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_group, client_host
+from kafkalite.server.group_requests import Question, ask_group, check_consumer_groups, client_host
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import format_uuid
@@ -31,7 +29,6 @@ API = Api(
     ConsumerGroupHeartbeatResponse,
     min_version=0,
     max_version=1,
-    missing="groups with members of both protocols",
 )
 
 _FIRST_VERSION_WITH_OWN_IDS = 1
@@ -41,6 +38,7 @@ def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Parked:
     """Ask the group's coordinator."""
+    check_consumer_groups(ctx)
     topics, owned = request.subscribed_topic_names, request.topic_partitions
     event = ConsumerHeartbeat(
         token=None,
@@ -61,7 +59,16 @@ def handle(
         new_member_id=format_uuid(ctx.services.entropy.uuid()),
         must_bring_id=ctx.version >= _FIRST_VERSION_WITH_OWN_IDS,
     )
-    return ask_group(ctx, Question(request.group_id, event, ConsumerHeartbeatSeen), _response)
+    groups = ctx.services.groups
+
+    def answer(seen: ConsumerHeartbeatSeen) -> ConsumerGroupHeartbeatResponse:
+        if seen.member_epoch < JOINING_EPOCH:
+            groups.left(request.group_id, seen.member_id)
+        else:
+            groups.heard(ctx.connection, request.group_id, seen.member_id)
+        return _response(seen)
+
+    return ask_group(ctx, Question(request.group_id, event, ConsumerHeartbeatSeen), answer)
 
 
 def refuse(

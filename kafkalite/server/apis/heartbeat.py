@@ -7,11 +7,11 @@ Versions: 0 to 4.
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.classic.events import Heartbeat, HeartbeatSeen
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_group
+from kafkalite.server.group_requests import Question, ask_groups
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
@@ -27,7 +27,14 @@ def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse 
         member_id=request.member_id,
         instance_id=request.group_instance_id,
     )
-    return ask_group(ctx, Question(request.group_id, event, HeartbeatSeen), _response)
+
+    def answer(replies: list[HeartbeatSeen | KafkaError]) -> HeartbeatResponse:
+        code = _code(replies[0])
+        if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            ctx.services.groups.heard(ctx.connection, request.group_id, request.member_id)
+        return HeartbeatResponse(error_code=code)
+
+    return ask_groups(ctx, [Question(request.group_id, event, HeartbeatSeen)], answer)
 
 
 def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> HeartbeatResponse:
@@ -35,5 +42,7 @@ def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> Heartbea
     return HeartbeatResponse(error_code=code)
 
 
-def _response(seen: HeartbeatSeen) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=seen.code)
+def _code(reply: HeartbeatSeen | KafkaError) -> ErrorCode:
+    """A coordinator that still loads cannot know, and keeps everybody where they are."""
+    loads = reply.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return ErrorCode.NONE if loads else reply.code

@@ -13,7 +13,8 @@ With a transactional id each call gives the id another epoch, so that whoever ha
 writes no more (KIP-98); a producer that tells what it was goes on (KIP-360). While a transaction of
 the id ends the answer is CONCURRENT_TRANSACTIONS, also when this call aborts it.
 
-Not served: version 6, two-phase commit (KIP-939), which Kafka does not advertise either.
+Not served: version 6, two-phase commit (KIP-939). Kafka does not advertise it either, with
+`transaction.two.phase.commit.enable` or without, and hangs up on who asks for it.
 """
 
 from __future__ import annotations

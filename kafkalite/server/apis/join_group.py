@@ -10,7 +10,12 @@ Answered when the group is ready: all members have come, or their time is over.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import GroupProtocol, Joined, JoinGroup
+from kafkalite.coordinator.groups.classic.events import (
+    NO_MEMBER_ID,
+    GroupProtocol,
+    Joined,
+    JoinGroup,
+)
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.join_group import (
@@ -22,7 +27,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.group_requests import FOREVER_MS, Question, ask_groups, client_host
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import Uuid
+from kafkalite.types import Uuid, format_uuid
 
 API = Api(ApiKey.JOIN_GROUP, JoinGroupRequest, JoinGroupResponse, min_version=0, max_version=9)
 
@@ -41,6 +46,7 @@ def _in_groups(uuid: Uuid) -> str:
 def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Parked:
     """Ask the group's coordinator, and wait for the others."""
     version = ctx.version
+    uuid = ctx.services.entropy.uuid()
     event = JoinGroup(
         token=None,
         group_id=request.group_id,
@@ -56,16 +62,21 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
         ),
         client_id=ctx.client_id or "",
         client_host=client_host(ctx),
-        new_member_uuid=_in_groups(ctx.services.entropy.uuid()),
+        new_member_uuid=_in_groups(uuid),
         requires_known_member_id=version >= _FIRST_VERSION_WITH_MEMBER_ID_REQUIRED,
         supports_skipping_assignment=version >= _FIRST_VERSION_WITH_SKIPPED_ASSIGNMENT,
+        new_member_id=format_uuid(uuid),
+        reason=request.reason or "",
     )
     question = Question(request.group_id, event, Joined)
+    groups = ctx.services.groups
+    groups.heard(ctx.connection, request.group_id, request.member_id)
 
     def answer(replies: list[Joined | KafkaError]) -> JoinGroupResponse:
         (joined,) = replies
         if isinstance(joined, KafkaError):
-            joined = Joined(joined.code, request.member_id)
+            joined = Joined(joined.code, NO_MEMBER_ID)
+        groups.heard(ctx.connection, request.group_id, joined.member_id)
         protocol = joined.protocol
         if protocol is None and version < _FIRST_VERSION_WITH_NULL_PROTOCOL:
             protocol = ""

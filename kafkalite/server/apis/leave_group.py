@@ -31,11 +31,17 @@ def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRespons
     """Ask the group's coordinator."""
     takes_many = ctx.version >= _FIRST_VERSION_WITH_MEMBERS
     members = (
-        [LeavingMember(each.member_id, each.group_instance_id) for each in request.members]
+        [
+            LeavingMember(each.member_id, each.group_instance_id, each.reason or "")
+            for each in request.members
+        ]
         if takes_many
         else [LeavingMember(request.member_id)]
     )
     event = LeaveGroup(token=None, group_id=request.group_id, members=tuple(members))
+
+    for member in members:
+        ctx.services.groups.left(request.group_id, member.member_id)
 
     def answer(left: Left) -> LeaveGroupResponse:
         if not takes_many:

@@ -3,14 +3,16 @@
 Versions: 0 to 2 (KIP-664).
 - 1 those that have been open for longer than a time (KIP-994). 2 a pattern of ids (KIP-1152).
 
-State filters that name no state are told back, and filter all out.
+State filters that name no state are told back, and filter all out. Patterns are of RE2, for whole
+ids.
 
-Kafka differs: patterns are RE2's there. Here they are those of Python's `re`.
+Kafka differs: its RE2 is another one, which refuses two groups of one name and `\\C`; here both are
+taken.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -45,7 +47,8 @@ class _Filter(NamedTuple):
     """None: all; so with the others."""
     producer_ids: frozenset[int] | None
     longer_than_ms: int | None
-    pattern: re.Pattern[str] | None
+    matches: Callable[[str], object] | None
+    """Of an id: None where it does not."""
 
     def takes(self, listed: events.ListedTransaction, now: TimestampMs) -> bool:
         transaction = listed.transaction
@@ -53,9 +56,7 @@ class _Filter(NamedTuple):
             (self.states is None or transaction.state in self.states)
             and (self.producer_ids is None or transaction.producer_id in self.producer_ids)
             and (self.longer_than_ms is None or now - transaction.started_ms > self.longer_than_ms)
-            and (
-                self.pattern is None or self.pattern.fullmatch(listed.transactional_id) is not None
-            )
+            and (self.matches is None or self.matches(listed.transactional_id) is not None)
         )
 
 
@@ -98,16 +99,28 @@ def refuse(
 
 
 def _filter(request: ListTransactionsRequest) -> _Filter:
-    """INVALID_REGULAR_EXPRESSION for a pattern that is none."""
-    names, ids, pattern = request.state_filters, request.producer_id_filters, None
-    if request.transactional_id_pattern:
-        try:
-            pattern = re.compile(request.transactional_id_pattern)
-        except re.error as error:
-            raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(error)) from error
+    names, ids, pattern = (
+        request.state_filters,
+        request.producer_id_filters,
+        request.transactional_id_pattern,
+    )
     return _Filter(
         frozenset(_STATES[name] for name in names if name in _STATES) if names else None,
         frozenset(ids) if ids else None,
         request.duration_filter if request.duration_filter >= 0 else None,
-        pattern,
+        _matching(pattern) if pattern else None,
     )
+
+
+def _matching(pattern: str) -> Callable[[str], object]:
+    """INVALID_REGULAR_EXPRESSION for a pattern that is none."""
+    import re2  # Imported by the first request that has one.
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        matches: Callable[[str], object] = re2.compile(pattern, options).fullmatch
+    except re2.error as error:
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(error)) from None
+    return matches

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kafkalite.controller.topics import MAX_PARTITIONS_PER_REQUEST
+from kafkalite.controller.limits import MAX_PARTITIONS_PER_REQUEST
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata import topic_lookup
 from kafkalite.metadata.topic_lookup import TopicKey
@@ -78,20 +78,27 @@ def _create_first(
     ctx: RequestContext, request: MetadataRequest, wanted: list[TopicKey], missing: list[str]
 ) -> Parked:
     """Answer when the topics are there, or are not to be had in time."""
-
+    clock, within_ms = ctx.services.clock, ctx.services.config.request_timeout_ms
     topics: list[MetadataResponseTopic] = []
-    response = partial(_response, ctx, request, topics)
     pieces = _describe(ctx, request, wanted, topics)
+    is_told = False
 
-    def late() -> MetadataResponse:
-        for _ in pieces:
-            pass
-        return response()
+    def tell() -> None:
+        nonlocal is_told
+        timer.cancel()
+        if not is_told:
+            is_told = True
+            complete_in_turns(clock, parked, pieces, partial(_response, ctx, request, topics))
 
-    clock = ctx.services.clock
-    deadline_ms = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
-    parked = Parked(clock, deadline_ms, late)
-    auto_create(ctx.services, missing, lambda _: complete_in_turns(clock, parked, pieces, response))
+    deadline_ms = clock.now_ms() + within_ms
+    timer = clock.call_at(deadline_ms, tell)
+    parked = Parked(
+        clock,
+        TimestampMs(deadline_ms + within_ms),
+        partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
+        timer.cancel,
+    )
+    auto_create(ctx.services, missing, lambda _: tell())
     return parked
 
 

@@ -3,97 +3,102 @@ this."""
 
 from __future__ import annotations
 
-from kafkalite.server.apis import (
-    add_offsets_to_txn,
-    add_partitions_to_txn,
-    alter_configs,
-    alter_partition_reassignments,
-    api_versions,
-    consumer_group_describe,
-    consumer_group_heartbeat,
-    create_partitions,
-    create_topics,
-    delete_groups,
-    delete_records,
-    delete_topics,
-    describe_cluster,
-    describe_configs,
-    describe_groups,
-    describe_log_dirs,
-    describe_producers,
-    describe_quorum,
-    describe_topic_partitions,
-    describe_transactions,
-    elect_leaders,
-    end_txn,
-    fetch,
-    find_coordinator,
-    heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
-    join_group,
-    leave_group,
-    list_config_resources,
-    list_groups,
-    list_offsets,
-    list_partition_reassignments,
-    list_transactions,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    offset_for_leader_epoch,
-    produce,
-    sync_group,
-    txn_offset_commit,
-    unregister_broker,
-    write_txn_markers,
-)
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, cast, overload
+
+from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.server.apis.api import ApiModule
 
-APIS: tuple[ApiModule, ...] = (
-    produce,  # 0
-    fetch,  # 1
-    list_offsets,  # 2
-    metadata,  # 3
-    offset_commit,  # 8
-    offset_fetch,  # 9
-    find_coordinator,  # 10
-    join_group,  # 11
-    heartbeat,  # 12
-    leave_group,  # 13
-    sync_group,  # 14
-    describe_groups,  # 15
-    list_groups,  # 16
-    api_versions,  # 18
-    create_topics,  # 19
-    delete_topics,  # 20
-    delete_records,  # 21
-    init_producer_id,  # 22
-    offset_for_leader_epoch,  # 23
-    add_partitions_to_txn,  # 24
-    add_offsets_to_txn,  # 25
-    end_txn,  # 26
-    write_txn_markers,  # 27
-    txn_offset_commit,  # 28
-    describe_configs,  # 32
-    alter_configs,  # 33
-    describe_log_dirs,  # 35
-    create_partitions,  # 37
-    delete_groups,  # 42
-    elect_leaders,  # 43
-    incremental_alter_configs,  # 44
-    alter_partition_reassignments,  # 45
-    list_partition_reassignments,  # 46
-    offset_delete,  # 47
-    describe_quorum,  # 55
-    describe_cluster,  # 60
-    describe_producers,  # 61
-    unregister_broker,  # 64
-    describe_transactions,  # 65
-    list_transactions,  # 66
-    consumer_group_heartbeat,  # 68
-    consumer_group_describe,  # 69
-    list_config_resources,  # 74
-    describe_topic_partitions,  # 75
+
+class ApiTable(Sequence[ApiModule]):
+    """The modules of this folder, named as their keys. Each is loaded when it is asked for: with
+    their messages they are many, and a client uses ten."""
+
+    def __init__(self, keys: tuple[ApiKey, ...]) -> None:
+        self._names = {int(key): f"{__package__}.{key.name.lower()}" for key in keys}
+        self._loaded: dict[int, ApiModule] = {}
+
+    def find(self, key: int) -> ApiModule | None:
+        """Who answers requests of that key; None where it is not served."""
+        found = self._loaded.get(key)
+        if found is None and key in self._names:
+            # A module is no class: whether it has what `ApiModule` names, tests of the table see.
+            found = self._loaded[key] = cast("ApiModule", import_module(self._names[key]))
+        return found
+
+    def load_one_more(self) -> bool:
+        """Load one that nobody has asked for yet; False when there is none left."""
+        for key in self._names:
+            if key not in self._loaded:
+                self.find(key)
+                return True
+        return False
+
+    @overload
+    def __getitem__(self, index: int) -> ApiModule: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ApiModule]: ...
+    def __getitem__(self, index: int | slice) -> ApiModule | list[ApiModule]:
+        """In the order of the keys."""
+        for key in self._names:
+            self.find(key)
+        return [self._loaded[key] for key in self._names][index]
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+APIS: Final = ApiTable(
+    (
+        ApiKey.PRODUCE,  # 0
+        ApiKey.FETCH,  # 1
+        ApiKey.LIST_OFFSETS,  # 2
+        ApiKey.METADATA,  # 3
+        ApiKey.OFFSET_COMMIT,  # 8
+        ApiKey.OFFSET_FETCH,  # 9
+        ApiKey.FIND_COORDINATOR,  # 10
+        ApiKey.JOIN_GROUP,  # 11
+        ApiKey.HEARTBEAT,  # 12
+        ApiKey.LEAVE_GROUP,  # 13
+        ApiKey.SYNC_GROUP,  # 14
+        ApiKey.DESCRIBE_GROUPS,  # 15
+        ApiKey.LIST_GROUPS,  # 16
+        ApiKey.API_VERSIONS,  # 18
+        ApiKey.CREATE_TOPICS,  # 19
+        ApiKey.DELETE_TOPICS,  # 20
+        ApiKey.DELETE_RECORDS,  # 21
+        ApiKey.INIT_PRODUCER_ID,  # 22
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,  # 23
+        ApiKey.ADD_PARTITIONS_TO_TXN,  # 24
+        ApiKey.ADD_OFFSETS_TO_TXN,  # 25
+        ApiKey.END_TXN,  # 26
+        ApiKey.WRITE_TXN_MARKERS,  # 27
+        ApiKey.TXN_OFFSET_COMMIT,  # 28
+        ApiKey.DESCRIBE_ACLS,  # 29
+        ApiKey.CREATE_ACLS,  # 30
+        ApiKey.DELETE_ACLS,  # 31
+        ApiKey.DESCRIBE_CONFIGS,  # 32
+        ApiKey.ALTER_CONFIGS,  # 33
+        ApiKey.ALTER_REPLICA_LOG_DIRS,  # 34
+        ApiKey.DESCRIBE_LOG_DIRS,  # 35
+        ApiKey.CREATE_PARTITIONS,  # 37
+        ApiKey.DELETE_GROUPS,  # 42
+        ApiKey.ELECT_LEADERS,  # 43
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,  # 44
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,  # 45
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,  # 46
+        ApiKey.OFFSET_DELETE,  # 47
+        ApiKey.DESCRIBE_QUORUM,  # 55
+        ApiKey.UPDATE_FEATURES,  # 57
+        ApiKey.DESCRIBE_CLUSTER,  # 60
+        ApiKey.DESCRIBE_PRODUCERS,  # 61
+        ApiKey.UNREGISTER_BROKER,  # 64
+        ApiKey.DESCRIBE_TRANSACTIONS,  # 65
+        ApiKey.LIST_TRANSACTIONS,  # 66
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,  # 68
+        ApiKey.CONSUMER_GROUP_DESCRIBE,  # 69
+        ApiKey.LIST_CONFIG_RESOURCES,  # 74
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,  # 75
+    )
 )

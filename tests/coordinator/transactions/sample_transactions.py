@@ -46,7 +46,7 @@ class Decided(NamedTuple):
 
 class World:
     def __init__(self, core: TransactionCoordinator | None = None) -> None:
-        self.core = core or TransactionCoordinator()
+        self.core = core or TransactionCoordinator(protocol_version=2)
         self.now = NOW
         self.next_id = 7
         self.log: list[Record] = []

@@ -14,6 +14,8 @@ from kafkalite.coordinator.transactions.events import (
     ListedTransaction,
     ListTransactions,
     Loaded,
+    PartitionsAdded,
+    Producer,
     ProtocolChanged,
     TransactionDescribed,
     TransactionsListed,
@@ -74,6 +76,31 @@ def test_what_is_aborted_for_a_producer_is_so_in_the_clusters_version(
     world.decide(TransactionTimedOut(ID, by))
     assert world.transaction.protocol_version == version
     assert world.transaction.last_producer_epoch == last_epoch
+
+
+def test_at_version_0_of_the_cluster_nothing_of_version_2_is_recorded() -> None:
+    world = World()
+    by = world.begun(version=2)
+    world.decide(ProtocolChanged(0))
+    assert world.end(by, commits=True, version=2) is ErrorCode.UNSUPPORTED_VERSION
+    assert world.state is State.ONGOING
+    assert world.end(by, commits=True) == by
+    other = World(TransactionCoordinator(protocol_version=0))
+    first = other.init()
+    assert isinstance(first, Producer)
+    assert other.add(first, version=2).reply is ErrorCode.UNSUPPORTED_VERSION
+    assert other.state is State.EMPTY
+    assert other.add(first).reply == PartitionsAdded()
+
+
+def test_at_version_0_of_the_cluster_an_id_of_version_2_gets_no_producer() -> None:
+    world = World()
+    world.end(world.begun(version=2), commits=True, version=2)
+    world.write_markers()
+    world.decide(ProtocolChanged(0))
+    assert world.init() is ErrorCode.UNSUPPORTED_VERSION
+    world.decide(ProtocolChanged(1))
+    assert isinstance(world.init(), Producer)
 
 
 def test_a_timeout_that_comes_late_changes_nothing() -> None:

@@ -54,6 +54,10 @@ class JoinGroup(NamedTuple):
     """A dynamic member must come back with the id that it is given (from version 4)."""
     supports_skipping_assignment: bool = True
     """A leader can be told not to assign anew (from version 9)."""
+    new_member_id: str = ""
+    """Drawn at random, for one who brings none to a consumer group."""
+    reason: str = ""
+    """Why it joins, in the client's words (KIP-800)."""
 
 
 class MemberAssignment(NamedTuple):
@@ -93,6 +97,8 @@ class LeavingMember(NamedTuple):
 
     member_id: str
     instance_id: str | None = None
+    reason: str = ""
+    """In the client's words (KIP-800)."""
 
 
 class LeaveGroup(NamedTuple):
@@ -263,6 +269,15 @@ class SessionTimedOut(NamedTuple):
     token: None = None
 
 
+class MemberDisconnected(NamedTuple):
+    """The connection of a member has dropped, of any kind of group, and the broker is to evict it
+    for that."""
+
+    group_id: str
+    member_id: str
+    token: None = None
+
+
 class ExpireOffsets(NamedTuple):
     """Time to look for offsets and groups that nobody needs any more."""
 
@@ -288,6 +303,7 @@ ClassicEvent = (
     | JoinTimedOut
     | SyncTimedOut
     | SessionTimedOut
+    | MemberDisconnected
     | ExpireOffsets
 )
 

@@ -118,7 +118,7 @@ def _add(draft: Draft, group: ClassicGroup, event: JoinGroup, member_id: str) ->
     )
     group.add(member)
     keep_session(draft, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-    rebalance_or_complete(draft, group)
+    rebalance_or_complete(draft, group, f"{member_id} joins{_because(event)}")
 
 
 def _rejoin(draft: Draft, group: ClassicGroup, event: JoinGroup, member: Member) -> None:
@@ -128,7 +128,8 @@ def _rejoin(draft: Draft, group: ClassicGroup, event: JoinGroup, member: Member)
     if group.state is GroupState.PREPARING_REBALANCE or changed or leads:
         # The leader alone knows whether partitions have to be assigned anew.
         _update(draft, group, event, member)
-        rebalance_or_complete(draft, group)
+        what = "joins again with other protocols" if changed else "leads, and joins again"
+        rebalance_or_complete(draft, group, f"{member.member_id} {what}{_because(event)}")
     else:
         draft.reply(
             event.token,
@@ -172,7 +173,12 @@ def _replace_static(
             answer = answer._replace(leader=old_leader, members=())
         answer_join(draft, member, answer)
     else:
-        prepare(draft, group)
+        reason = f"{member_id} has taken the place of {old.member_id}{_because(event)}"
+        prepare(draft, group, reason)
+
+
+def _because(event: JoinGroup) -> str:
+    return f": {event.reason}" if event.reason else ""
 
 
 def _rebalance_timeout_ms(event: JoinGroup) -> int:

@@ -113,7 +113,18 @@ def leave(draft: Draft, group: ClassicGroup | None, event: LeaveGroup) -> None:
     if group is None or all(member.code is not ErrorCode.NONE for member in left):
         return
     if group.state is not GroupState.EMPTY:
-        rebalance_or_complete(draft, group)
+        gone = ", ".join(
+            told(leaving)
+            for leaving, member in zip(event.members, left, strict=True)
+            if member.code is ErrorCode.NONE
+        )
+        rebalance_or_complete(draft, group, f"left: {gone}")
+
+
+def told(leaving: LeavingMember) -> str:
+    """Who leaves, and why if the client says so."""
+    who = leaving.member_id or leaving.instance_id or ""
+    return f"{who} ({leaving.reason})" if leaving.reason else who
 
 
 def _leave(draft: Draft, group: ClassicGroup | None, leaving: LeavingMember) -> LeftMember:

@@ -52,12 +52,12 @@ def keep_session(
     )
 
 
-def rebalance_or_complete(draft: Draft, group: ClassicGroup) -> None:
-    """Members have changed: begin a rebalance, or go on with the one under way."""
+def rebalance_or_complete(draft: Draft, group: ClassicGroup, reason: str) -> None:
+    """Members have changed: begin a rebalance for that reason, or go on with the one under way."""
     if group.state is GroupState.PREPARING_REBALANCE:
         complete_if_joined(draft, group)
     else:
-        prepare(draft, group)
+        prepare(draft, group, reason)
 
 
 def complete_if_joined(draft: Draft, group: ClassicGroup) -> None:
@@ -67,8 +67,9 @@ def complete_if_joined(draft: Draft, group: ClassicGroup) -> None:
         complete_join(draft, group)
 
 
-def prepare(draft: Draft, group: ClassicGroup) -> None:
+def prepare(draft: Draft, group: ClassicGroup, reason: str) -> None:
     """Have all members join anew. An empty group first gives others the initial delay to come."""
+    draft.rebalance(group.group_id, reason)
     if group.state is GroupState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
@@ -202,7 +203,8 @@ def session_timed_out(draft: Draft, group: ClassicGroup, member_id: str) -> None
     elif member is not None and member.must_heartbeat:
         remove_member(draft, group, member)
         if group.state is not GroupState.PREPARING_REBALANCE:
-            prepare(draft, group)
+            reason = f"{member_id} was silent for its session timeout"
+            prepare(draft, group, reason)
             return
     else:
         return
@@ -210,10 +212,23 @@ def session_timed_out(draft: Draft, group: ClassicGroup, member_id: str) -> None
         complete_join(draft, group)
 
 
+def disconnected(draft: Draft, group: ClassicGroup, member_id: str) -> None:
+    """A member is out, whatever it waits for; so is an id that was given and not used yet."""
+    member = group.members.get(member_id)
+    if member is not None:
+        remove_member(draft, group, member)
+        rebalance_or_complete(draft, group, f"the connection of {member_id} has dropped")
+    elif member_id in group.pending_members:
+        draft.cancel_timer(session_timer(group.group_id, member_id))
+        group.remove(member_id)
+        complete_if_joined(draft, group)
+
+
 def sync_timed_out(draft: Draft, group: ClassicGroup, generation: int) -> None:
     """Members that joined the generation and never asked for their assignment are out."""
     if group.generation != generation or not group.pending_sync:
         return
-    for member_id in list(group.pending_sync):
+    late = list(group.pending_sync)
+    for member_id in late:
         remove_member(draft, group, group.members[member_id])
-    prepare(draft, group)
+    prepare(draft, group, f"{', '.join(late)} did not sync in time")

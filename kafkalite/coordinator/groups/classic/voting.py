@@ -1,8 +1,12 @@
 """Which protocol a generation uses: each member votes for the first of its own that all support.
 
 Between protocols with as many votes Kafka takes the one that comes first in a `java.util.HashMap`,
-which is no order that anybody would choose; but it is the same every time, so it is ours too. Kafka
-differs: a name that a member gives twice counts twice, and its group never completes.
+which is no order that anybody would choose; but it is the same every time, so it is ours too.
+
+Kafka differs: a name that a member gives twice counts twice, and so is none that all members
+support: another one is chosen, or where there is none JoinGroup is never answered. Here it counts
+once.
+
 Source: Kafka's `ClassicGroup.selectProtocol`.
 """
 

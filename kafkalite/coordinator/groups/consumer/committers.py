@@ -18,13 +18,14 @@ from kafkalite.errors import ErrorCode, KafkaError
 
 
 def check_commit(group: ConsumerGroup, event: CommitOffsets) -> None:
-    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION. Without members,
-    everybody may who does not say that it is one."""
+    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION; ILLEGAL_GENERATION
+    to a member that speaks the classic protocol, in place of both. Without members, everybody may
+    who does not say that it is one."""
     epoch = event.generation
     if epoch < 0 and not group.members:
         return
     member = group.member(event.member_id)
-    if not event.knows_consumer_groups:
+    if not event.knows_consumer_groups and member.classic is None:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION,
             "OffsetCommit version 9 or above must be used by members using the consumer group"
@@ -50,7 +51,7 @@ def _check_epoch(member: Member, event: CommitOffsets) -> None:
     epoch = event.generation
     if epoch > member.epoch:
         raise KafkaError(
-            ErrorCode.STALE_MEMBER_EPOCH,
+            _stale(member),
             f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.",
         )
     if epoch < member.epoch:
@@ -66,26 +67,36 @@ def _check_assigned(member: Member, offset: OffsetToCommit, epoch: int) -> None:
             break
     else:
         raise KafkaError(
-            ErrorCode.STALE_MEMBER_EPOCH,
+            _stale(member),
             f"Partition {where} is not assigned or pending revocation for member.",
         )
     if epoch < since:
         raise KafkaError(
-            ErrorCode.STALE_MEMBER_EPOCH,
+            _stale(member),
             f"Received member epoch {epoch} is older than assignment epoch {since} for partition"
             f" {where}.",
         )
 
 
 def check_fetch(group: ConsumerGroup, event: FetchOffsets) -> None:
-    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH."""
+    """`KafkaError`: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION; an epoch without a
+    member is UNKNOWN_SERVER_ERROR, for Kafka cannot cope with it."""
     epoch = event.member_epoch
-    if event.member_id is None and epoch < 0:
-        return
-    member = group.member(event.member_id or "")
+    if event.member_id is None:
+        if epoch < 0:
+            return
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    member = group.member(event.member_id)
     if epoch != member.epoch:
         raise KafkaError(
-            ErrorCode.STALE_MEMBER_EPOCH,
+            _stale(member),
             f"The received member epoch {epoch} does not match the expected member epoch"
             f" {member.epoch}.",
         )
+
+
+def _stale(member: Member) -> ErrorCode:
+    """What a member of that protocol understands."""
+    if member.classic is None:
+        return ErrorCode.STALE_MEMBER_EPOCH
+    return ErrorCode.ILLEGAL_GENERATION

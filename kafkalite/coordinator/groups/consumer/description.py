@@ -57,6 +57,7 @@ def _member(group: ConsumerGroup, member: Member, image: MetadataImage) -> Descr
         member.regex,
         tuple(_named(_held(member), image)),
         tuple(_named(target, image)),
+        is_classic=member.classic is not None,
     )
 
 

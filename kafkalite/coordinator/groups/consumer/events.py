@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from enum import Enum
 from typing import NamedTuple
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
@@ -71,8 +72,29 @@ class RevocationTimedOut(NamedTuple):
     token: None = None
 
 
+class AwaitedRequest(Enum):
+    """What a member that speaks the classic protocol is to send."""
+
+    JOIN = "JoinGroup"
+    SYNC = "SyncGroup"
+
+
+class ClassicMemberLate(NamedTuple):
+    """A member had its rebalance timeout to send that."""
+
+    group_id: str
+    member_id: str
+    awaited: AwaitedRequest
+    token: None = None
+
+
 ConsumerEvent = (
-    ConsumerHeartbeat | DescribeConsumerGroups | MetadataChanged | MemberSilent | RevocationTimedOut
+    ConsumerHeartbeat
+    | DescribeConsumerGroups
+    | MetadataChanged
+    | MemberSilent
+    | RevocationTimedOut
+    | ClassicMemberLate
 )
 
 
@@ -108,6 +130,8 @@ class DescribedConsumer(NamedTuple):
     regex: str
     assigned: tuple[DescribedPartitions, ...]
     target: tuple[DescribedPartitions, ...]
+    is_classic: bool = False
+    """It speaks the classic protocol."""
 
 
 class DescribedConsumerGroup(NamedTuple):
@@ -121,6 +145,9 @@ class DescribedConsumerGroup(NamedTuple):
     members: tuple[DescribedConsumer, ...] = ()
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
+    last_rebalance: str = ""
+    """Why, of a group of any kind; empty where that is not known."""
+    last_rebalance_ms: int = -1
 
 
 class ConsumerGroupsDescribed(NamedTuple):

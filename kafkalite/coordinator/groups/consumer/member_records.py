@@ -5,10 +5,13 @@ Source: Kafka's `GroupCoordinatorRecordHelpers`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
+from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.coordinator.groups.consumer.state import (
+    NOTHING,
+    ClassicUse,
     ConsumerGroup,
     Member,
     MemberState,
@@ -17,12 +20,15 @@ from kafkalite.coordinator.groups.consumer.state import (
 )
 from kafkalite.coordinator.groups.log_record import Record
 from kafkalite.protocol.messages.consumer_group_records import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberKey,
@@ -55,14 +61,24 @@ def member_record(group_id: str, member: Member) -> Record:
         subscribed_topic_regex=member.regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.assignor,
-        classic_member_metadata=None,
+        classic_member_metadata=None if member.classic is None else _classic(member.classic),
     )
     key = ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member.member_id)
     return Record(key, value)
 
 
+def _classic(use: ClassicUse) -> ClassicMemberMetadata:
+    return ClassicMemberMetadata(
+        session_timeout_ms=use.session_timeout_ms,
+        supported_protocols=[
+            ClassicProtocol(name=mine.name, metadata=mine.metadata) for mine in use.protocols
+        ],
+    )
+
+
 def said_by(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
     """The fields of `Member` that `member_record` writes."""
+    classic = value.classic_member_metadata
     return {
         "instance_id": value.instance_id,
         "rack_id": value.rack_id,
@@ -72,6 +88,12 @@ def said_by(value: ConsumerGroupMemberMetadataValue) -> dict[str, object]:
         "regex": value.subscribed_topic_regex or "",
         "rebalance_timeout_ms": value.rebalance_timeout_ms,
         "assignor": value.server_assignor,
+        "classic": None
+        if classic is None
+        else ClassicUse(
+            classic.session_timeout_ms,
+            tuple(GroupProtocol(each.name, each.metadata) for each in classic.supported_protocols),
+        ),
     }
 
 
@@ -171,11 +193,24 @@ def removal_records(group_id: str, member_id: str) -> Iterator[Record]:
     yield Record(ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id), None)
 
 
-def group_tombstones(group: ConsumerGroup) -> Iterator[Record]:
-    """The group is gone, with all of its members and regular expressions."""
-    for member_id in group.members:
-        yield from removal_records(group.group_id, member_id)
+def group_tombstones(
+    group: ConsumerGroup, renamed: Mapping[str, str] = NOTHING
+) -> Iterator[Record]:
+    """The group is gone, with all of its members and regular expressions. `renamed`: the member id
+    of one who was replaced just before -> its new one."""
+    group_id = group.group_id
+    member_ids = [renamed.get(member_id, member_id) for member_id in group.members]
+    for member_id in member_ids:
+        key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id)
+        yield Record(key, None)
+    for member_id in member_ids:
+        target = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
+        yield Record(target, None)
+    yield Record(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
+    for member_id in member_ids:
+        said = ConsumerGroupMemberMetadataKey(group_id=group_id, member_id=member_id)
+        yield Record(said, None)
     for regex in group.regexes:
-        yield regex_record(group.group_id, regex, None)
-    yield Record(ConsumerGroupTargetAssignmentMetadataKey(group_id=group.group_id), None)
-    yield Record(ConsumerGroupMetadataKey(group_id=group.group_id), None)
+        yield regex_record(group_id, regex, None)
+    yield Record(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
+    yield Record(ConsumerGroupMetadataKey(group_id=group_id), None)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
+from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import TimestampMs, Uuid
 
@@ -72,6 +73,14 @@ class GroupState(Enum):
     STABLE = "Stable"
 
 
+class ClassicUse(NamedTuple):
+    """How a member joined that still speaks the classic protocol."""
+
+    session_timeout_ms: int
+    protocols: tuple[GroupProtocol, ...]
+    """At least one; the first is the one that it uses here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member: what it said of itself, and what it has."""
@@ -95,6 +104,8 @@ class Member:
     assigned: Owned = field(default_factory=_nothing)
     revoking: Owned = field(default_factory=_nothing)
     """What it is to give up and may still use."""
+    classic: ClassicUse | None = None
+    """None: it speaks the consumer protocol."""
 
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it has come to the target assignment of that epoch."""
@@ -165,6 +176,17 @@ class ConsumerGroup:
         """The one that has the place of that instance now."""
         member_id = self.static_members.get(instance_id)
         return None if member_id is None else self.members[member_id]
+
+    def all_are_classic_but(self, others: Iterable[Member]) -> bool:
+        """Whether all members but these speak the classic protocol."""
+        ids = {other.member_id for other in others}
+        return all(member.classic or id in ids for id, member in self.members.items())
+
+    def supports(self, protocols: Iterable[GroupProtocol]) -> bool:
+        """Whether a classic member with these could be one: all that are in have one of them."""
+        classic = [m.classic.protocols for m in self.members.values() if m.classic]
+        common = [{mine.name for mine in protocols} for protocols in classic]
+        return any(all(mine.name in names for names in common) for mine in protocols)
 
     def names_of(self, member: Member) -> frozenset[str]:
         """The topics that it subscribes to, as far as is recorded."""
