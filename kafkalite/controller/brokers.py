@@ -75,7 +75,7 @@ def register_broker(
         ),
     ]
     loses_nothing = known is not None and _loses_nothing(known, wanted)
-    is_as_it_was = known is not None and not known.fenced and known.log_dirs == wanted.log_dirs
+    is_as_it_was = known is not None and known.active and known.log_dirs == wanted.log_dirs
     if not (loses_nothing and is_as_it_was):
         candidates = candidates_of(image)
         records += after_return(image, broker, candidates, settings, loses_nothing=loses_nothing)

@@ -22,7 +22,8 @@ from tests.log.log_fixtures import FOLDER, NOW, append, batch, idempotent, open_
 from tests.log.refusing_disk import RefusingDisk
 from tests.log.trees import tree
 
-EPOCH = LeaderEpoch(9)
+EPOCH = LeaderEpoch(99)
+"""Later than any that a test leads in."""
 SMALL = TopicConfig(segment_bytes=600, index_interval_bytes=150)
 
 
