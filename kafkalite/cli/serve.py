@@ -61,10 +61,7 @@ def serve(
 
     start_logging(log_format)
     raise_descriptor_limit()
-    if port is not None and not 0 <= port <= _MAX_PORT:
-        raise WrongUseError(f"--port: {port} is not from 0 to {_MAX_PORT}")
-    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
-        raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
+    _check_numbers(port, partitions)
     topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
     for option, wish, keys in (
@@ -88,6 +85,13 @@ def serve(
     folders = _folders(values, data, ephemeral=ephemeral)
     checked = _checked(values, settings.origins)
     serve_until_stopped(Plan(checked, folders, topics, json, ready_file, zookeeper))
+
+
+def _check_numbers(port: int | None, partitions: int | None) -> None:
+    if port is not None and not 0 <= port <= _MAX_PORT:
+        raise WrongUseError(f"--port: {port} is not from 0 to {_MAX_PORT}")
+    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
+        raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
 
 
 def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:
