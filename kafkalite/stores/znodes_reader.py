@@ -47,6 +47,7 @@ class ZnodesReader:
         self._under_way = 0
         self._failed = False
         self._children: dict[str, frozenset[str]] = {}
+        self._finding: set[str] = set()
         self._last_change = ""
         """The newest notification of settings that was acted on."""
 
@@ -143,6 +144,7 @@ class ZnodesReader:
         def listed(found: Children | Failure) -> None:
             if isinstance(found, Children):
                 self._view.saw(found.stat.pzxid)
+                self._view.folders.add(path)
                 on_listed(path, found)
             elif found is not Failure.NO_NODE:
                 self._failed = True
@@ -211,15 +213,20 @@ class ZnodesReader:
         self._end()
 
     def _find_folders(self, topic: str) -> None:
-        """A state is missing: which of the folders above it are there?"""
+        """A state is missing: which of the folders above it are there? Asked once for all that are
+        missing at a time."""
+        if topic in self._finding:
+            return
 
         def listed(found: Children | Failure) -> None:
+            self._finding.discard(topic)
             if isinstance(found, Children):
                 self._view.partition_folders[topic] = frozenset(found.names)
             else:
                 self._view.partition_folders.pop(topic, None)
             self._end()
 
+        self._finding.add(topic)
         self._begin()
         self._zookeeper.children(znodes.partitions_path(topic), listed)
 
