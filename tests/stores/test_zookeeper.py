@@ -306,6 +306,16 @@ def test_a_state_that_another_has_set_ends_the_term(cluster: Cluster) -> None:
     assert isinstance(one.commit(changed(uuid(1), 0, leader=-1)), Committed)
 
 
+def test_a_topic_that_another_removed_ends_the_term(cluster: Cluster) -> None:
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1))
+    cluster.write(Delete("/brokers/topics/t/partitions"), Delete("/brokers/topics/t"))
+    refused = one.commit(partition(1, 0, [1]))
+    assert isinstance(refused, CommitFailed)
+    assert one.heard[-1] == Elected(ControllerEpoch(2))
+    assert isinstance(one.commit(topic("t", 3)), Committed)
+
+
 def test_the_epoch_is_a_fence(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     cluster.hand.multi([SetData(znodes.CONTROLLER_EPOCH, b"9")], lambda done: None)
