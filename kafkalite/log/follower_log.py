@@ -16,7 +16,7 @@ from __future__ import annotations
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid, iter_headers
-from kafkalite.types import LeaderEpoch, Offset, TimestampMs
+from kafkalite.types import NO_PRODUCER_ID, LeaderEpoch, Offset, TimestampMs
 
 _ZERO = Offset(0)
 
@@ -109,6 +109,9 @@ def _write(log: PartitionLog, records: memoryview, headers: list[BatchHeader]) -
     segment.append(records)  # The last thing that can fail.
     position = 0
     for header in headers:
-        log.added(segment, records, position, header, header.base_offset)
+        base_offset = header.base_offset
+        segment.added(base_offset, header.last_offset, header.max_timestamp, header.size_bytes)
+        if header.producer_id != NO_PRODUCER_ID:
+            log.take_in(segment, records, position, header, base_offset)
         position += header.size_bytes
     log.end_offset = headers[-1].next_offset

@@ -216,12 +216,16 @@ class PartitionLog:
             self.epochs.assign(leader_epoch, base_offset)
         active.append(records)  # The last thing that can fail: from here on it is appended.
         for header in headers:
-            self.added(active, records, position, header, base_offset)
-            position += header.batch_length + LOG_OVERHEAD
-            base_offset = Offset(base_offset + header.last_offset_delta + 1)
+            end = Offset(base_offset + header.last_offset_delta)
+            size = header.batch_length + LOG_OVERHEAD
+            active.added(base_offset, end, header.max_timestamp, size)
+            if header.producer_id != NO_PRODUCER_ID:
+                self.take_in(active, records, position, header, base_offset)
+            position += size
+            base_offset = Offset(end + 1)
         self.end_offset = base_offset
 
-    def added(
+    def take_in(
         self,
         segment: Segment,
         records: memoryview,
@@ -229,13 +233,8 @@ class PartitionLog:
         header: BatchHeader,
         base_offset: Offset,
     ) -> None:
-        """Count in the batch at `position` of `records`, which the segment has now, with that base
-        offset."""
-        last_offset = Offset(base_offset + header.last_offset_delta)
-        size = header.batch_length + LOG_OVERHEAD
-        segment.added(base_offset, last_offset, header.max_timestamp, size)
-        if header.producer_id == NO_PRODUCER_ID:
-            return
+        """Have the batch at `position` of `records`, which the segment has now with that base
+        offset, tell on its producer."""
         if not header.is_control:
             self.producers.appended(header, base_offset, header.max_timestamp)
             return

@@ -69,14 +69,25 @@ class FollowerSession:
             self._changed.pop(key, None)
             self._forgotten[key] = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the leader has it, as far as is known: then a request may follow another before
+        that is answered."""
+        return self._epoch != INITIAL_EPOCH
+
+    @property
+    def changed(self) -> frozenset[PartitionKey]:
+        """What the next request is to name."""
+        return frozenset(self._changed) | frozenset(self._forgotten)
+
     def fill(self, request: FetchRequest) -> None:
-        """Name in `request`, which is to be sent, what is to be named; `succeeded` or `failed` is
-        to be called before the next one."""
+        """Name in `request`, which is sent next, what is to be named."""
         request.session_id, request.session_epoch = self._id, self._epoch
         is_whole = self._epoch == INITIAL_EPOCH
         request.topics = list(_by_topic(self._wanted if is_whole else self._changed))
         if not is_whole:
             request.forgotten_topics_data = list(_forgotten(self._forgotten))
+            self._epoch = 1 if self._epoch == _MAX_EPOCH else self._epoch + 1
         self._changed = {}
         self._forgotten = {}
 
@@ -86,8 +97,6 @@ class FollowerSession:
             self._id, self._epoch = NO_SESSION, INITIAL_EPOCH
         elif session_id != self._id:
             self._id, self._epoch = session_id, 1
-        else:
-            self._epoch = 1 if self._epoch == _MAX_EPOCH else self._epoch + 1
 
     def failed(self) -> None:
         """The leader did not answer, or refused the session: begin another one. The one that was

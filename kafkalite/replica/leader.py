@@ -53,11 +53,12 @@ class PartitionLeader:
         "_broker",
         "_followers",
         "_lag_time_max_ms",
+        "_min_in_sync",
         "end_offset",
+        "has_enough_replicas",
         "high_watermark",
         "isr",
         "leader_epoch",
-        "min_in_sync",
         "partition_epoch",
         "proposal",
         "start_offset",
@@ -88,8 +89,7 @@ class PartitionLeader:
         """Exclusive: all below it is on every in-sync replica."""
         self.end_offset = end_offset
         """The log end offset: where the next record goes."""
-        self.min_in_sync = min_in_sync
-        """`min.insync.replicas`; may be replaced."""
+        self._min_in_sync = min_in_sync
         self.leader_epoch = NO_LEADER_EPOCH
         self.begin(
             leader_epoch,
@@ -147,6 +147,8 @@ class PartitionLeader:
 
     def _commit(self, isr: frozenset[BrokerId], partition_epoch: int, now: TimestampMs) -> bool:
         self.isr = isr
+        self.has_enough_replicas = len(isr) >= self._needed_in_sync
+        """Whether a produce with acks=all may be accepted."""
         self.partition_epoch = partition_epoch
         self.proposal: IsrProposal | None = None
         """What the controller is asked and has not answered, or has answered in a way that more is
@@ -217,20 +219,20 @@ class PartitionLeader:
             return self.isr
         return self.isr | {proposal.joining}
 
-    @property
-    def needed_in_sync(self) -> int:
-        """`min.insync.replicas`, as far as there are so many replicas."""
-        return min(self.min_in_sync, len(self._followers) + 1)
+    def require(self, min_in_sync: int) -> None:
+        """That is `min.insync.replicas` from now on. It counts as far as there are so many
+        replicas."""
+        self._min_in_sync = min_in_sync
+        self.has_enough_replicas = len(self.isr) >= self._needed_in_sync
 
     @property
-    def has_enough_replicas(self) -> bool:
-        """Whether a produce with acks=all may be accepted."""
-        return len(self.isr) >= self.needed_in_sync
+    def _needed_in_sync(self) -> int:
+        return min(self._min_in_sync, len(self._followers) + 1)
 
     @property
     def kept_enough_replicas(self) -> bool:
         """Whether what such a produce wrote is where it was to be, once it is committed."""
-        return len(self.maximal_isr) >= self.needed_in_sync
+        return len(self.maximal_isr) >= self._needed_in_sync
 
     def expand(self, broker: BrokerId) -> IsrProposal | None:
         """To be asked of a follower that has fetched: the proposal to have it join, if it may.
@@ -331,7 +333,7 @@ class PartitionLeader:
         return seen in (NO_BROKER_EPOCH, registered)
 
     def _advance(self, now: TimestampMs) -> bool:
-        if len(self.isr) < self.needed_in_sync:
+        if not self.has_enough_replicas:
             return False
         committed, waited_for = self.end_offset, self.maximal_isr
         for broker, follower in self._followers.items():

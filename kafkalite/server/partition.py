@@ -8,9 +8,7 @@ consumers in `fetches` and followers in `followers.fetches`."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
@@ -26,6 +24,7 @@ from kafkalite.replica.followers import FollowerFetch
 from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.replica.leader_epoch import check_leader_epoch
+from kafkalite.replica.unseen import UnseenBytes
 from kafkalite.server.purgatory import CommitWait
 from kafkalite.types import (
     NO_LEADER_EPOCH,
@@ -38,14 +37,6 @@ from kafkalite.types import (
 )
 
 ACKS_ALL = -1
-
-
-class _Unseen(NamedTuple):
-    """An append that consumers do not see yet: it is not committed, or is to be on the disk
-    before."""
-
-    end_offset: Offset
-    size_bytes: int
 
 
 class Followers:
@@ -66,6 +57,7 @@ class Partition:
     metadata tells whom to follow, a `follower`."""
 
     __slots__ = (
+        "_follower_fetches",
         "_stable_to",
         "_unseen",
         "_unstable_bytes",
@@ -114,8 +106,9 @@ class Partition:
         self.fetches: dict[FetchWatcher, None] = {}
         """Fetches that wait, and sessions that have nothing to tell of it: consumers'."""
         self.followers = Followers(topic)
+        self._follower_fetches = self.followers.fetches
         self.commits: dict[CommitWait, None] = {}
-        self._unseen: deque[_Unseen] = deque()
+        self._unseen = UnseenBytes()
         self.flush_later: Callable[[Partition], None] | None = None
         """Has the log synced, and calls `synced` then."""
         self.flushed_ms = TimestampMs(0)
@@ -135,7 +128,7 @@ class Partition:
         self.config = config
         self.log.configure(config)
         if self.leader is not None:
-            self.leader.min_in_sync = config.min_insync_replicas
+            self.leader.require(config.min_insync_replicas)
 
     def refused(self, error: OSError) -> None:
         """Whoever meets an error of the disk tells it here, before the error is answered."""
@@ -195,23 +188,21 @@ class Partition:
             origin=origin,
             marker_bumps_epoch=marker_bumps_epoch,
         )
-        if log.end_offset >= log.flush_at or self._unseen:
+        end_offset = log.end_offset
+        if end_offset >= log.flush_at or self._unseen.appends:
             self._append_unseen(leader, appended, now)
-        elif not leader.appended(log.end_offset, now):
-            self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
-        elif leader.high_watermark == log.end_offset:
-            self._high_watermark_moved(leader.high_watermark, appended.size_bytes)
+        elif leader.appended(end_offset, now) and leader.high_watermark == end_offset:
+            self._high_watermark_moved(end_offset, appended.size_bytes)
         else:
-            self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
-            self._see(leader.high_watermark)
-        if self.followers.fetches:
+            self._unseen.add(end_offset, appended.size_bytes)
+        if self._follower_fetches:
             self._tell_followers(appended.size_bytes)
         return appended
 
     def _append_unseen(self, leader: PartitionLeader, appended: Appended, now: TimestampMs) -> None:
         """Others wait to be seen, or the log is to be synced, maybe before this is seen."""
         log = self.log
-        self._unseen.append(_Unseen(log.end_offset, appended.size_bytes))
+        self._unseen.add(log.end_offset, appended.size_bytes)
         if log.end_offset >= log.flush_at and self.flush_later is not None:
             self.flush_later(self)
         if leader.appended(max(self.settled_end, leader.end_offset), now):
@@ -220,10 +211,7 @@ class Partition:
     def _see(self, high_watermark: Offset) -> None:
         """The high watermark has moved: tell who waits for it, and how much more there is to
         see."""
-        unseen, size_bytes = self._unseen, 0
-        while unseen and unseen[0].end_offset <= high_watermark:
-            size_bytes += unseen.popleft().size_bytes
-        self._high_watermark_moved(high_watermark, size_bytes)
+        self._high_watermark_moved(high_watermark, self._unseen.see(high_watermark))
 
     def _tell_followers(self, size_bytes: int) -> None:
         for fetch in list(self.followers.fetches):
@@ -360,7 +348,7 @@ class Partition:
         self._remember_high_watermark()
         self.leader, self.follower = leader, None
         self._stable_to = self.last_stable_offset
-        self._unseen.clear()
+        self._unseen.begin(self.high_watermark, self.log.end_offset)
         self.wake_all()
 
     def epoch_changed(self) -> None:
@@ -377,7 +365,7 @@ class Partition:
         """This broker does not lead, or has no replica any more, or the topic is gone."""
         self._remember_high_watermark()
         self.leader = self.follower = None
-        self._unseen.clear()
+        self._unseen.begin(self.high_watermark, self.log.end_offset)
         self.wake_all()
 
     def followed(self, told_high_watermark: int, size_bytes: int) -> None:
@@ -385,8 +373,8 @@ class Partition:
         before = self.last_high_watermark
         end_offset = self.log.end_offset
         high_watermark = committed_here(before, told_high_watermark, end_offset)
-        if size_bytes and self.fetches:
-            self._unseen.append(_Unseen(end_offset, size_bytes))
+        if size_bytes:
+            self._unseen.add(end_offset, size_bytes)
         if high_watermark > before:
             self.last_high_watermark = high_watermark
             self._see(high_watermark)
@@ -397,7 +385,7 @@ class Partition:
         log = self.log
         start, end = log.log_start_offset, log.end_offset
         self.last_high_watermark = Offset(max(start, min(self.last_high_watermark, end)))
-        self._unseen.clear()
+        self._unseen.begin(self.last_high_watermark, end)
         self._wake_fetches()
 
     def _remember_high_watermark(self) -> None:

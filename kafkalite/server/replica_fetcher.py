@@ -4,6 +4,11 @@ Each answer is written as it comes, and the next Fetch goes out at once; the lea
 it has news, at most `replica.fetch.wait.max.ms`. So a fetch costs what has changed. A partition
 that is to wait is left out of the session meanwhile.
 
+While one is kept and there is something new to ask, a second one follows in the same session: the
+leader answers the first at once then. So a new partition is fetched as soon as it is there.
+
+Kafka differs: a new partition waits for the end of the fetch that is kept.
+
 Source: Kafka's `ReplicaFetcherThread`, `RemoteLeaderEndPoint` and `AbstractFetcherThread`.
 """
 
@@ -68,7 +73,9 @@ class ReplicaFetcher:
         self._followed: dict[PartitionKey, FollowedPartition] = {}
         self._asking: dict[FollowedPartition, None] = {}
         """Of which the leader was asked where its log ends."""
-        self._is_fetching = False
+        self._in_flight = 0
+        self._named_since: frozenset[PartitionKey] = frozenset()
+        """By the second of two in flight: what the first tells of these is out of date."""
         self._failed_until_ms = TimestampMs(0)
         """The leader did not answer."""
         self._timer: Timer | None = None
@@ -98,8 +105,7 @@ class ReplicaFetcher:
 
     def _fetch_soon(self) -> None:
         """In a turn of its own: several partitions come together."""
-        if not self._is_fetching:
-            self._call_at(self._clock.now_ms())
+        self._call_at(self._clock.now_ms())
 
     def _call_at(self, at_ms: TimestampMs) -> None:
         if self._timer is not None:
@@ -115,15 +121,20 @@ class ReplicaFetcher:
 
     def _fetch(self) -> None:
         """Ask for all that is ready, or wait until something is."""
-        if self._is_fetching or self._is_stopped:
+        if self._is_stopped or self._in_flight > 1:
             return
         now = self._clock.now_ms()
         if now < self._failed_until_ms:
             self._call_at(self._failed_until_ms)
             return
         self._take_in_ready(now)
-        if not len(self._session):
+        session = self._session
+        if not len(session):
             return
+        if self._in_flight:
+            if not (session.is_open and session.changed):
+                return
+            self._named_since = session.changed
         config = self._config
         request = FetchRequest(
             replica_state=ReplicaState(
@@ -133,8 +144,8 @@ class ReplicaFetcher:
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
         )
-        self._session.fill(request)
-        self._is_fetching = True
+        session.fill(request)
+        self._in_flight += 1
         self._peers.ask(
             self._leader, request, self._answered, timeout_ms=TIMEOUT_MS, purpose=PURPOSE
         )
@@ -152,7 +163,9 @@ class ReplicaFetcher:
                 self._call_at(followed.core.ready_ms)
 
     def _answered(self, reply: Response | KafkaError) -> None:
-        self._is_fetching = False
+        self._in_flight -= 1
+        outdated = self._named_since if self._in_flight else frozenset()
+        self._named_since = frozenset()
         if self._is_stopped:
             return
         now = self._clock.now_ms()
@@ -162,7 +175,7 @@ class ReplicaFetcher:
             assert isinstance(reply, FetchResponse)
             code = ErrorCode(reply.error_code)
             if code is ErrorCode.NONE:
-                self._take(reply, now)
+                self._take(reply, outdated, now)
             elif code in _SESSION_ERRORS:
                 self._session.failed()
             else:
@@ -174,7 +187,9 @@ class ReplicaFetcher:
         self._failed_until_ms = TimestampMs(now + self._config.replica_fetch_backoff_ms)
         _log.info("broker %d cannot be fetched from: %s", self._leader, error)
 
-    def _take(self, response: FetchResponse, now: TimestampMs) -> None:
+    def _take(
+        self, response: FetchResponse, outdated: frozenset[PartitionKey], now: TimestampMs
+    ) -> None:
         session = self._session
         session.succeeded(response.session_id)
         for topic in response.responses:
@@ -182,7 +197,7 @@ class ReplicaFetcher:
                 key = PartitionKey(topic.topic_id, data.partition_index)
                 followed = self._followed.get(key)
                 asked = None if followed is None else session.asked(followed.key)
-                if followed is None or asked is None:
+                if followed is None or asked is None or key in outdated:
                     continue  # It was left out, or asked for otherwise, since.
                 self._carried_out(followed, followed.answered(data, asked, now))
 

@@ -169,6 +169,9 @@ class ChangePlan:
         node = self._view.node(path)
         if node is not None and znodes.read_config(node.data) == values:
             return
+        folder = path.rpartition("/")[0]
+        if resource.type not in _NOTIFIED and folder not in self._view.folders:
+            yield Create(folder)
         yield from self._write(path, data)
         if resource.type in _NOTIFIED:
             change = znodes.write_config_change(resource)

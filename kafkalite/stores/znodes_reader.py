@@ -47,6 +47,7 @@ class ZnodesReader:
         self._under_way = 0
         self._failed = False
         self._children: dict[str, frozenset[str]] = {}
+        self._finding: set[str] = set()
         self._last_change = ""
         """The newest notification of settings that was acted on."""
 
@@ -125,7 +126,7 @@ class ZnodesReader:
         parts = path.split("/")
         is_topic = len(parts) == 4 and path.startswith(f"{znodes.TOPICS}/")
         if is_topic and node is None:
-            self._view.drop_topic(parts[3])
+            self._drop_topic(parts[3])
             return
         before = self._view.topic_node(parts[3]) if is_topic else None
         known = 0 if before is None else len(before.partitions)
@@ -143,6 +144,7 @@ class ZnodesReader:
         def listed(found: Children | Failure) -> None:
             if isinstance(found, Children):
                 self._view.saw(found.stat.pzxid)
+                self._view.folders.add(path)
                 on_listed(path, found)
             elif found is not Failure.NO_NODE:
                 self._failed = True
@@ -172,15 +174,23 @@ class ZnodesReader:
         new, _ = self._news(path, found)
         for name in self._view.topic_names():
             if name not in self._children[path]:
-                self._view.drop_topic(name)
+                self._drop_topic(name)
         for name in new:
             topic = self._view.topic_node(name)
             for index in range(0 if topic is None else len(topic.partitions)):
                 self._read(znodes.state_path(name, index))
             self._read(f"{path}/{name}")
-            self._begin()
-            config = f"{znodes.CONFIG}/topics/{name}"
-            self._zookeeper.get(config, partial(self._config_was_read, config))
+            self._read_config(f"{znodes.CONFIG}/topics/{name}")
+
+    def _drop_topic(self, name: str) -> None:
+        """Its settings may have been left behind."""
+        if self._view.topic_node(name) is not None:
+            self._view.drop_topic(name)
+            self._read_config(f"{znodes.CONFIG}/topics/{name}")
+
+    def _read_config(self, path: str) -> None:
+        self._begin()
+        self._zookeeper.get(path, partial(self._config_was_read, path))
 
     def _config_was_read(self, path: str, found: Node | Failure) -> None:
         if isinstance(found, Node) or found is Failure.NO_NODE:
@@ -206,20 +216,24 @@ class ZnodesReader:
             except ValueError as error:
                 _log.warning("A notification of settings is passed over: %s", error)
             else:
-                self._begin()
-                self._zookeeper.get(path, partial(self._config_was_read, path))
+                self._read_config(path)
         self._end()
 
     def _find_folders(self, topic: str) -> None:
-        """A state is missing: which of the folders above it are there?"""
+        """A state is missing: which of the folders above it are there? Asked once for all that are
+        missing at a time."""
+        if topic in self._finding:
+            return
 
         def listed(found: Children | Failure) -> None:
+            self._finding.discard(topic)
             if isinstance(found, Children):
                 self._view.partition_folders[topic] = frozenset(found.names)
             else:
                 self._view.partition_folders.pop(topic, None)
             self._end()
 
+        self._finding.add(topic)
         self._begin()
         self._zookeeper.children(znodes.partitions_path(topic), listed)
 

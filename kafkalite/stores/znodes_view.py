@@ -56,6 +56,8 @@ class ZnodesView:
         self._zxid = 0
         self.image = MetadataImage()
         """As of the last `refresh`."""
+        self.folders: set[str] = set()
+        """That are there, of those with settings."""
         self.incomplete: dict[str, None] = {}
         """Topics that lack states or an id: another made them, and they wait for the
         controller."""
@@ -214,14 +216,19 @@ class ZnodesView:
 
     def _topic(self, name: str, before: TopicImage | None) -> TopicImage | None:
         node = self._topics.get(name)
-        if node is None or node.id is None:
+        if node is None:
             return None
-        if before is not None and before.id != node.id:
+        id = node.id
+        if id is None and before is not None:  # A tool of Kafka 2.7 or older wrote it anew.
+            id = before.id
+        if id is None:
+            return None
+        if before is not None and before.id != id:
             before = None
         partitions = tuple(self._partitions(name, node, before))
         if node.partitions and not partitions:
             return None
-        return TopicImage(name, node.id, partitions)
+        return TopicImage(name, id, partitions)
 
     def _partitions(
         self, name: str, topic: TopicNode, before: TopicImage | None

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
-from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta, whole
 from kafkalite.metadata.image import MetadataImage
@@ -227,7 +227,14 @@ class ZooKeeperMetadataSession:
             on_done(CommitFailed(CommitFailure.FENCED))
             return
         assert not self._committing, "a commit within a commit"
-        plan = ChangePlan(self._view, changes, epoch)
+        try:
+            operations = list(ChangePlan(self._view, changes, epoch).operations())
+        except InvariantError as error:
+            _log.warning("What others wrote to ZooKeeper is not what was decided on: %s", error)
+            self._term = None
+            on_done(CommitFailed(CommitFailure.FENCED, str(error)))
+            self._consider()
+            return
         self._committing = True
 
         def done(refused: Refused | None) -> None:
@@ -237,7 +244,7 @@ class ZooKeeperMetadataSession:
             else:
                 self._commit_failed(refused, on_done)
 
-        ZnodesCommit(self._zookeeper, self._view, plan.operations(), term.fence, done).send()
+        ZnodesCommit(self._zookeeper, self._view, operations, term.fence, done).send()
 
     def watch(self, watcher: ImageWatcher) -> None:
         """See `MetadataSession`. The first image comes when all was read."""

@@ -81,7 +81,10 @@ class ZnodesCommit:
         view.saw(zxid)
         for operation, result in zip(operations, results, strict=True):
             match operation:
-                case Create() if operation.data is not None and not operation.sequential:
+                case Create() if operation.data is None:
+                    if operation.path.startswith(f"{znodes.CONFIG}/"):
+                        view.folders.add(operation.path)
+                case Create() if not operation.sequential:
                     stat = Stat(zxid, zxid, zxid, 0, 0)
                     view.put(operation.path, Node(operation.data, stat))
                 case SetData() if isinstance(result, Stat):

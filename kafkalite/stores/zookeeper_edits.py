@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 
 from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import ConfigResourceType
 from kafkalite.metadata.store import (
     ConfigsEdited,
     ForeignEdit,
@@ -42,8 +43,11 @@ class ForeignEdits:
         yield from self._deletions()
         yield from self._elections()
         yield from self._reassignments()
+        image = self._view.image
         for resource in () if delta is None else delta.configs:
-            values = self._view.image.configs.get(resource, {})
+            if resource.type == ConfigResourceType.TOPIC and resource.name not in image.topics:
+                continue  # They go with the topic: it is gone, or not complete yet.
+            values = image.configs.get(resource, {})
             yield ConfigsEdited(resource, tuple(values.items()))
 
     def done(self) -> Iterator[Operation]:
@@ -56,8 +60,17 @@ class ForeignEdits:
             znodes.PREFERRED_ELECTION
         ):
             yield Delete(znodes.PREFERRED_ELECTION)
+        for name in view.incomplete:
+            topic, node = view.image.topics.get(name), view.topic_node(name)
+            raw = view.node(znodes.topic_path(name))
+            if topic is not None and node is not None and raw is not None and node.id is None:
+                data = znodes.write_topic(node._replace(id=topic.id))
+                yield SetData(znodes.topic_path(name), data, raw.stat.version)
+        yield from self._reassigned()
+
+    def _reassigned(self) -> Iterator[Operation]:
         wanted = self._wanted()
-        node = view.node(znodes.REASSIGN)
+        node = self._view.node(znodes.REASSIGN)
         if node is None:
             return
         left = {each: to for each, to in wanted.items() if not self._is_there(each, to)}
@@ -75,7 +88,9 @@ class ForeignEdits:
             known = 0 if topic is None else len(topic.partitions)
             assert node is not None
             is_unwanted = view.node(f"{znodes.DELETE_TOPICS}/{name}") is not None
-            if is_unwanted or not node.partitions or not self._tell(znodes.topic_path(name)):
+            if is_unwanted or len(node.partitions) <= known:
+                continue
+            if not self._tell(znodes.topic_path(name)):
                 continue
             yield TopicAssigned(
                 name,

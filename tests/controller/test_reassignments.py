@@ -239,3 +239,39 @@ def test_the_number_of_replicas_may_have_to_stay() -> None:
     assert move(on, 4, 1, 2, allow_factor_change=False).message == (
         "The replication factor is changed from 2 to 3"
     )
+
+
+WITH_BROKER_3_DEAD: list[tuple[tuple[int, ...] | None, tuple[tuple[int, ...], ...], int]] = [
+    ((3, 1), ((3, 1, 2), (1, 2), (3,), (2,)), 0),
+    ((1, 2), ((1, 2, 3), (1, 2), (3,), (3,)), 0),
+    ((3, 1, 2), ((3, 1, 2), (1, 2), (3,), (3,)), 0),
+    (None, ((1, 2), (1, 2), (), ()), 1),
+    ((3,), ((3, 1, 2), (1, 2), (3,), (1, 2)), 1),
+    ((3, 1), ((3, 1, 2), (1, 2), (3,), (2,)), 1),
+    (None, ((1, 2), (1, 2), (), ()), 2),
+]
+"""Where `t-0` was to go, of 1 and 2, and how it was then, with its leader epoch, in a cluster of
+three real brokers. The second, back to where it was, never ends: 3 is to come and to go."""
+
+
+def test_what_the_real_kafka_did_with_a_dead_broker() -> None:
+    on = cluster()
+    on.feed(LoseBroker(BrokerId(3), BrokerEpoch(3)))
+    for to, expected, leader_epoch in WITH_BROKER_3_DEAD:
+        assert move(on, *(to or ()), cancel=to is None) == PartitionAnswer(0)
+        assert (shape(on), first(on).leader_epoch) == (expected, leader_epoch), to
+        assert first(on).leader == 1
+
+
+def test_replicas_move_away_from_a_dead_broker_that_was_the_last() -> None:
+    """As in the real cluster: they cannot, and yet it is asked for without an error."""
+    on = cluster()
+    on.create(NewTopic("s", assignments=(assignment(0, 3),)))
+    on.feed(LoseBroker(BrokerId(3), BrokerEpoch(3)))
+    assert move(on, 1, topic="s") == PartitionAnswer(0)
+    alone = on.controller.image.topics["s"].partitions[0]
+    assert (alone.leader, alone.leader_epoch, alone.isr) == (-1, 1, (3,))
+    assert (alone.replicas, alone.adding_replicas, alone.removing_replicas) == ((1, 3), (1,), (3,))
+    assert move(on, topic="s", cancel=True) == PartitionAnswer(0)
+    alone = on.controller.image.topics["s"].partitions[0]
+    assert (alone.leader, alone.leader_epoch, alone.replicas) == (-1, 2, (3,))

@@ -83,6 +83,28 @@ def test_what_was_asked_is_known_until_it_changes() -> None:
     assert session.asked(key(B)) is None
 
 
+def test_in_a_session_a_request_may_follow_another_that_waits() -> None:
+    session = FollowerSession()
+    want(session, key(A))
+    open_after = [session.is_open]
+    assert session.changed == {key(A)}
+    request(session)
+    open_after.append(session.is_open)
+    assert not session.changed
+    session.succeeded(77)
+    open_after.append(session.is_open)
+    assert open_after == [False, False, True]
+    assert place(request(session)) == (77, 1)
+    want(session, key(B))
+    session.leave_out(key(A))
+    assert session.changed == {key(A), key(B)}
+    second = request(session)
+    assert (place(second), named(second)) == ((77, 2), [("b", 0, 0)])
+    session.succeeded(77)
+    session.succeeded(77)
+    assert place(request(session)) == (77, 3)
+
+
 def test_without_a_session_every_request_names_all() -> None:
     session = FollowerSession()
     want(session, key(A))
@@ -111,6 +133,6 @@ def test_epochs_begin_again_after_the_last_one() -> None:
     want(session, key(A))
     request(session)
     session.succeeded(77)
-    session._epoch = 2**31 - 1
     session.succeeded(77)
-    assert place(request(session)) == (77, 1)
+    session._epoch = 2**31 - 1
+    assert [place(request(session)) for _ in range(2)] == [(77, 2**31 - 1), (77, 1)]

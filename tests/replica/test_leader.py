@@ -141,6 +141,16 @@ def test_acks_all_needs_enough_replicas_in_sync() -> None:
     assert not leader(1, 2, others=(3,), min_in_sync=3).has_enough_replicas
 
 
+def test_how_many_are_required_may_change() -> None:
+    two = leader(1, 2, others=(3,), end=5)
+    two.require(3)
+    enough = [two.has_enough_replicas]
+    assert not fetched(two, 2, 5)
+    two.require(2)
+    enough += [two.has_enough_replicas, two.kept_enough_replicas]
+    assert enough == [False, True, True]
+
+
 def test_no_more_are_needed_than_there_are() -> None:
     assert leader(1, 2, min_in_sync=3).has_enough_replicas
     assert leader(1, min_in_sync=2).has_enough_replicas

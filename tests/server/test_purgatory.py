@@ -282,7 +282,9 @@ def test_a_resignation_ends_the_wait_for_that_partition_alone() -> None:
 def test_whoever_does_not_lead_and_whoever_lacks_replicas_appends_nothing() -> None:
     partition = partition_with(ME, OTHER)
     partition.configure(TopicConfig(min_insync_replicas=2))
-    partition.leading.isr = frozenset({ME})
+    partition.leading.change(
+        partition_epoch=1, replicas=(ME, OTHER), isr=frozenset({ME}), now=TimestampMs(0)
+    )
     assert _refusal(partition) == ErrorCode.NOT_ENOUGH_REPLICAS
     partition.configure(TopicConfig())
     partition.append(memoryview(batch(b"x")), 1, NOW)

@@ -32,6 +32,18 @@ async def test_followers_hear_at_once_of_what_is_committed(simulation: Simulatio
 
 
 @simulated
+async def test_a_new_partition_is_fetched_at_once(simulation: Simulation) -> None:
+    """Its leader keeps a fetch of others meanwhile."""
+    async with three_brokers(simulation) as cluster:
+        for topic in ("a", "b", "c"):
+            await cluster.create(topic, [1, 2, 3])
+            began_ms = simulation.clock.now_ms()
+            await cluster.wrote(topic, b"x")
+            assert simulation.clock.now_ms() - began_ms < 10
+            await cluster.wait_ms(700)
+
+
+@simulated
 async def test_a_fetch_of_nothing_is_kept_until_there_is_news(simulation: Simulation) -> None:
     async with three_brokers(simulation) as cluster:
         await cluster.create("t", [1, 2])

@@ -52,4 +52,4 @@ def refuse(
 
 
 def _response(unregistered: BrokerUnregistered) -> UnregisterBrokerResponse:
-    return UnregisterBrokerResponse(error_message=None)
+    return UnregisterBrokerResponse(error_message="")  # Not null, as Kafka has it.

@@ -1,0 +1,238 @@
+"""Producers and consumers of a cluster, which look for the leader as it moves, and send again what
+was not answered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from kafkalite.errors import ErrorCode, ProtocolError
+from kafkalite.metadata.image import PartitionImage
+from kafkalite.protocol.messages.fetch import FetchResponse
+from kafkalite.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.client import Client
+from kafkalite.testing.cluster_checkers import (
+    AcknowledgedAreKept,
+    HighWatermarksRise,
+    LogsAgree,
+    OnceAndInOrder,
+    OneLeaderAnEpoch,
+)
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import TopicPartition
+from tests.server.requests import batch, fetch, fetched, produce, produced, raw
+from tests.simulation.cluster_machines import Machines, address
+from tests.simulation.world import Dice
+
+R = TypeVar("R", bound=Response)
+
+TIMEOUT_MS = 2_000
+BACKOFF_MS = 100
+_PRODUCE, _FETCH, _INIT = 9, 12, 4
+_AGAIN = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+}
+
+
+class ClusterWorld:
+    """What everybody shares."""
+
+    def __init__(self, simulation: Simulation, machines: Machines) -> None:
+        self.simulation = simulation
+        self.machines = machines
+        self.kept = AcknowledgedAreKept()
+        self.leaders = OneLeaderAnEpoch()
+        self.high_watermarks = HighWatermarksRise()
+        self.logs = LogsAgree()
+        self.order = OnceAndInOrder()
+        self.is_ending = False
+        """Nothing bad happens any more; producers finish what they have begun."""
+        self.is_quiet = False
+        """Nobody writes any more; consumers stop."""
+
+    async def sleep(self, ms: int) -> None:
+        await self.simulation.sleep(ms)
+
+
+class ClusterTalker:
+    """One client's connections to brokers."""
+
+    def __init__(self, world: ClusterWorld, name: str, dice: Dice) -> None:
+        self.world = world
+        self.dice = dice
+        self.name = name
+        self._node = world.simulation.network.node(name)
+        self._clients: dict[int, Client] = {}
+
+    async def ask(self, id: int, request: Request, version: int, response: type[R]) -> R | None:
+        """None when nobody knows what became of it."""
+        clock = self.world.simulation.clock
+        until_ms = clock.now_ms() + TIMEOUT_MS
+        try:
+            if id not in self._clients:
+                connecting = Client.connect(self._node, address(id), self.name)
+                self._clients[id] = await clock.wait(connecting, until_ms)
+            return await clock.wait(self._clients[id].send(request, version, response), until_ms)
+        except ProtocolError as error:
+            raise ViolationError(f"an answer that cannot be read: {error}") from error
+        except (OSError, TimeoutError):
+            client = self._clients.pop(id, None)
+            if client is not None:
+                client.close()
+            await self.world.sleep(BACKOFF_MS)
+            return None
+
+    def hang_up(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def leader_of(self, partition: TopicPartition) -> tuple[int, PartitionImage] | None:
+        """The leader as the metadata has it, or now and then somebody else: metadata of clients is
+        old."""
+        image = self.world.machines.image.partition(partition.topic, partition.partition)
+        if image is None or image.leader < 0:
+            return None
+        if self.dice.chance(0.03) and not self.world.is_ending:
+            return self.dice.one_of(image.replicas), image
+        return image.leader, image
+
+
+class ClusterProducer:
+    """One batch after the other, each until it is acknowledged, with acks=all."""
+
+    def __init__(
+        self, talker: ClusterTalker, partition: TopicPartition, *, is_idempotent: bool
+    ) -> None:
+        self._talker = talker
+        self._partition = partition
+        self._is_idempotent = is_idempotent
+        self._producer_id = -1
+        self._sequence = 0
+        self.acknowledged = 0
+
+    async def run(self) -> None:
+        world, dice = self._talker.world, self._talker.dice
+        while not world.is_ending:
+            if self._is_idempotent and self._producer_id < 0:
+                await self._begin()
+                continue
+            count = dice.between(1, 3)
+            numbers = range(self.acknowledged, self.acknowledged + count)
+            values = [f"{self._talker.name}-{number}".encode() for number in numbers]
+            while not await self._send(values):
+                pass
+            self.acknowledged += count
+            self._sequence += count
+            await world.sleep(dice.between(0, 400))
+        self._talker.hang_up()
+
+    async def _begin(self) -> None:
+        lives = sorted(self._talker.world.machines.lives)
+        if not lives:
+            await self._talker.world.sleep(BACKOFF_MS)
+            return
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
+        answer = await self._talker.ask(
+            self._talker.dice.one_of(lives), request, _INIT, InitProducerIdResponse
+        )
+        if answer is not None and answer.error_code == 0:
+            self._producer_id = answer.producer_id
+
+    async def _send(self, values: list[bytes]) -> bool:
+        """Whether it was acknowledged."""
+        talker = self._talker
+        found = talker.leader_of(self._partition)
+        if found is None:
+            await talker.world.sleep(BACKOFF_MS)
+            return False
+        records = batch(
+            *values,
+            producer_id=self._producer_id,
+            sequence=self._sequence if self._is_idempotent else -1,
+        )
+        request = produce(
+            self._partition.topic, {self._partition.partition: records}, timeout_ms=1_000
+        )
+        response = await talker.ask(found[0], request, _PRODUCE, ProduceResponse)
+        if response is None:
+            return False
+        (answer,) = produced(response)
+        if answer.error_code == ErrorCode.NONE:
+            for offset, value in enumerate(values, answer.base_offset):
+                talker.world.kept.acknowledged(self._partition, offset, value)
+            return True
+        if answer.error_code not in _AGAIN:
+            raise ViolationError(f"{talker.name}: {ErrorCode(answer.error_code).name}: {values}")
+        await talker.world.sleep(BACKOFF_MS)
+        return False
+
+
+class ClusterConsumer:
+    """Reads one partition, from its leader, from the beginning and again."""
+
+    def __init__(self, talker: ClusterTalker, partition: TopicPartition) -> None:
+        self._talker = talker
+        self._partition = partition
+        self._offset = 0
+
+    async def run(self) -> None:
+        world = self._talker.world
+        while not world.is_quiet:
+            await self.read()
+            await world.sleep(self._talker.dice.between(0, 200))
+        self._talker.hang_up()
+
+    async def read(self) -> bool:
+        """One fetch. Whether there was nothing more."""
+        talker, world = self._talker, self._talker.world
+        found = talker.leader_of(self._partition)
+        if found is None:
+            await world.sleep(BACKOFF_MS)
+            return False
+        id, image = found
+        request = fetch(
+            self._partition.topic,
+            {self._partition.partition: self._offset},
+            max_wait_ms=200,
+            leader_epoch=image.leader_epoch,
+        )
+        response = await talker.ask(id, request, _FETCH, FetchResponse)
+        if response is None:
+            return False
+        (data,) = fetched(response)
+        if data.error_code != ErrorCode.NONE:
+            is_behind = id != image.leader and data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+            if data.error_code not in _AGAIN and not is_behind:
+                raise ViolationError(f"{talker.name}: {ErrorCode(data.error_code).name}")
+            await world.sleep(BACKOFF_MS)
+            return False
+        if id == image.leader:  # A follower may answer too, and is behind.
+            world.high_watermarks.told(self._partition, image.leader_epoch, data.high_watermark)
+        values = values_in(raw(data))
+        for offset, value in values.items():
+            if offset >= self._offset:
+                world.kept.read(self._partition, offset, value)
+        self._offset = max([self._offset, *(offset + 1 for offset in values)])
+        return not values and self._offset >= data.high_watermark
+
+
+async def gather(*runs: ClusterProducer | ClusterConsumer) -> None:
+    async with asyncio.TaskGroup() as group:
+        for each in runs:
+            group.create_task(each.run())

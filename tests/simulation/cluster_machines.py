@@ -1,0 +1,268 @@
+"""The machines of a cluster: for each broker a disk that stays, and one process after the other
+that uses it. The metadata store is beside them and does not fail; who dies loses its session with
+it after a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from kafkalite.config.views import BrokerConfig
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.store import (
+    BrokerRegistration,
+    CommitResult,
+    ImageWatcher,
+    Loaded,
+    MetadataSession,
+    StoreEvent,
+)
+from kafkalite.ports.network import Address
+from kafkalite.ports.workers import InlineWorkers
+from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.partition import Partition
+from kafkalite.stores.memory import MemoryStore
+from kafkalite.testing.checkers import ViolationError
+from kafkalite.testing.cluster_checkers import LogSeen
+from kafkalite.testing.faults import ProcessClock, ProcessFiles
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, format_uuid
+
+PORT = 9092
+SESSION_TIMEOUT_MS = 1_500
+STOP_WITHIN_MS = 60_000
+SETTINGS = {
+    "listeners": f"PLAINTEXT://localhost:{PORT}",
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.wait.max.ms": "300",
+    "replica.fetch.backoff.ms": "200",
+    "request.timeout.ms": "5000",
+    "log.flush.offset.checkpoint.interval.ms": "900",
+    "replica.high.watermark.checkpoint.interval.ms": "400",
+    "log.index.interval.bytes": "100",
+}
+
+
+class _Session:
+    """A session of a process: with its death nothing more comes or goes."""
+
+    def __init__(self, inner: MetadataSession, is_dead: Callable[[], bool]) -> None:
+        self._inner = inner
+        self._is_dead = is_dead
+
+    def register(self, registration: BrokerRegistration) -> None:
+        if not self._is_dead():
+            self._inner.register(registration)
+
+    def run_for_controller(self) -> None:
+        if not self._is_dead():
+            self._inner.run_for_controller()
+
+    def resign(self) -> None:
+        if not self._is_dead():
+            self._inner.resign()
+
+    def load(self, on_loaded: Callable[[Loaded], None]) -> None:
+        if not self._is_dead():
+            self._inner.load(on_loaded)
+
+    def commit(
+        self,
+        epoch: ControllerEpoch,
+        changes: tuple[Change, ...],
+        on_done: Callable[[CommitResult], None],
+    ) -> None:
+        if not self._is_dead():
+            self._inner.commit(epoch, changes, on_done)
+
+    def watch(self, watcher: ImageWatcher) -> None:
+        def told(image: MetadataImage, delta: MetadataDelta) -> None:
+            if not self._is_dead():
+                watcher(image, delta)
+
+        self._inner.watch(told)
+
+    def close(self) -> None:
+        if not self._is_dead():
+            self._inner.close()
+
+
+class _Store:
+    """The store as one process sees it."""
+
+    def __init__(self, store: MemoryStore, is_dead: Callable[[], bool]) -> None:
+        self._store = store
+        self._is_dead = is_dead
+
+    @property
+    def cluster_id(self) -> str:
+        return self._store.cluster_id
+
+    def open_session(
+        self, broker_id: BrokerId, listener: Callable[[StoreEvent], None]
+    ) -> MetadataSession:
+        def told(event: StoreEvent) -> None:
+            if not self._is_dead():
+                listener(event)
+
+        return _Session(self._store.open_session(broker_id, told), self._is_dead)
+
+    def close(self) -> None: ...
+
+
+class _Life:
+    """One process, in a task of its own: a broker that has died is never left."""
+
+    def __init__(self, machines: Machines, id: int) -> None:
+        simulation = machines.simulation
+        self.clock = ProcessClock(simulation.clock)
+        self.files = ProcessFiles(machines.disks[id], simulation.entropy, on_death=lambda: None)
+        config = BrokerConfig.of(
+            {**SETTINGS, "node.id": str(id), "kafkalite.cluster.id": machines.store.cluster_id}
+        )
+        ports = Ports(
+            self.clock,
+            simulation.entropy,
+            simulation.network.node(host(id)),
+            self.files,
+            InlineWorkers(),
+        )
+        self.broker = Broker(
+            config,
+            ports,
+            location="memory",
+            store=_Store(machines.store, lambda: self.files.is_dead),
+            checks_views=True,
+        )
+        loop = asyncio.get_running_loop()
+        self.started: asyncio.Future[None] = loop.create_future()
+        self.stopping: asyncio.Future[None] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self._host = loop.create_task(self._live())
+
+    async def _live(self) -> None:
+        try:
+            await self.broker.__aenter__()
+            self.started.set_result(None)
+            await self.stopping
+            await self.broker.__aexit__(None, None, None)
+            if self.broker.failure is not None:
+                raise self.broker.failure
+        except BaseException as error:
+            for future in (self.started, self.ended):
+                if not future.done():
+                    future.set_exception(ViolationError(f"a broker has failed: {error!r}"))
+                    future.exception()  # Whoever looks is told again.
+            raise
+        self.ended.set_result(None)
+
+
+class Machines:
+    """All of them."""
+
+    def __init__(self, simulation: Simulation, ids: tuple[int, ...]) -> None:
+        self.simulation = simulation
+        self.ids = ids
+        self.store = MemoryStore(format_uuid(simulation.entropy.uuid()), simulation.clock)
+        self.disks = {id: MemoryFiles(models_crashes=True) for id in ids}
+        self.lives: dict[int, _Life] = {}
+        """Of those that run."""
+        self._deaths: dict[int, int] = {}
+        """How often each has died."""
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.store.image
+
+    async def start(self, id: int) -> None:
+        self._expire(id)
+        life = _Life(self, id)
+        self.say(f"broker {id} starts")
+        await life.started
+        self.lives[id] = life
+
+    async def stop(self, id: int) -> None:
+        """In good order."""
+        life = self.lives.pop(id)
+        self.say(f"broker {id} stops")
+        life.stopping.set_result(None)
+        clock = self.simulation.clock
+        try:
+            await clock.wait(asyncio.shield(life.ended), clock.now_ms() + STOP_WITHIN_MS)
+        except TimeoutError as error:
+            raise ViolationError(f"broker {id} does not stop") from error
+
+    def kill(self, id: int, *, loses_power: bool = False) -> None:
+        """SIGKILL; or a loss of power, with which all goes that was not synced."""
+        life = self.lives.pop(id)
+        self.say(f"broker {id} {'loses power' if loses_power else 'is killed'}")
+        life.files.die()
+        life.clock.die()
+        self.simulation.network.crash(host(id))
+        if loses_power:
+            self.disks[id].crash()
+        death = self._deaths[id] = self._deaths.get(id, 0) + 1
+        clock = self.simulation.clock
+        clock.call_at(clock.now_ms() + SESSION_TIMEOUT_MS, lambda: self._time_out(id, death))
+
+    def _time_out(self, id: int, death: int) -> None:
+        if self._deaths[id] == death and id not in self.lives:
+            self._expire(id)
+
+    def _expire(self, id: int) -> None:
+        """Whoever starts anew does not wait for the end of its old session."""
+        if BrokerId(id) in self.store._sessions:
+            self.say(f"the session of broker {id} expires")
+            self.store.expire(BrokerId(id))
+
+    def may_lose_power(self, id: int) -> bool:
+        """Whether all that it has is kept by another in sync, which runs."""
+        alive = set(self.lives) - {id}
+        return all(
+            alive & set(partition.isr)
+            for topic in self.image.topics.values()
+            for partition in topic.partitions
+            if id in partition.isr
+        )
+
+    def partitions(self) -> Iterator[tuple[int, Partition]]:
+        """All replicas that are open, with their brokers."""
+        for id, life in sorted(self.lives.items()):
+            for partition in life.broker._services.replicas.partitions():
+                yield id, partition
+
+    def logs(self) -> dict[TopicPartition, list[LogSeen]]:
+        """What stands on the disks of those that run."""
+        found: dict[TopicPartition, list[LogSeen]] = {}
+        for id, partition in self.partitions():
+            name = TopicPartition(partition.topic, partition.index)
+            data = _log_bytes(self.disks[id], str(name))
+            found.setdefault(name, []).append(LogSeen(id, partition.high_watermark, data))
+        return found
+
+    def say(self, text: str) -> None:
+        self.simulation.trace.add(text)
+
+
+def host(id: int) -> str:
+    return f"broker-{id}"
+
+
+def address(id: int) -> Address:
+    return Address(host(id), PORT)
+
+
+def _log_bytes(disk: MemoryFiles, folder: str) -> bytes:
+    if not disk.is_folder(folder):
+        return b""
+    names = sorted(name for name in disk.list(folder) if name.endswith(".log"))
+    data = b""
+    for name in names:
+        path = f"{folder}/{name}"
+        file = disk.open_read(path)
+        data += file.read(0, disk.size(path))
+        file.close()
+    return data

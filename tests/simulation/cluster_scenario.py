@@ -1,0 +1,234 @@
+"""One run of a cluster: three brokers, their clients, and what befalls them. As a program,
+`cluster_scenario.py SEED`, it prints the trace."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import Callable
+
+from kafkalite.ports.entropy import SeededEntropy
+from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.faults import FAIR, Climate
+from kafkalite.testing.simulation import Simulation, Trace, run
+from kafkalite.types import TopicPartition
+from tests.server.running import creatable
+from tests.simulation.cluster_clients import (
+    ClusterConsumer,
+    ClusterProducer,
+    ClusterTalker,
+    ClusterWorld,
+)
+from tests.simulation.cluster_machines import Machines, host
+from tests.simulation.scenario import watched
+from tests.simulation.world import Dice
+
+IDS = (1, 2, 3)
+TOPICS = {"one": "1", "two": "2"}
+"""With `min.insync.replicas`."""
+PARTITIONS = 2
+DURATION_MS = 15_000
+"""Of the part with faults."""
+SETTLE_MS = 60_000
+LIMIT_MS = 600_000
+ROUGH = Climate(min_delay_ms=0, max_delay_ms=40, drop_probability=0.003, refuse_probability=0.02)
+
+
+class ClusterChaos:
+    """What befalls the brokers, one thing after the other."""
+
+    def __init__(self, world: ClusterWorld, dice: Dice) -> None:
+        self._world = world
+        self._machines = world.machines
+        self._weather = world.simulation.weather
+        self._dice = dice
+
+    async def run(self, duration_ms: int) -> None:
+        clock = self._world.simulation.clock
+        until_ms = clock.now_ms() + duration_ms
+        deeds: list[Callable[[], None] | Callable[[], object]] = [
+            self._end_one, self._end_one, self._bring_back, self._bring_back, self._cut,
+            self._heal, self._change_weather, self._depose,
+        ]  # fmt: skip
+        while clock.now_ms() < until_ms:
+            await self._world.sleep(self._dice.between(100, 1_500))
+            done = self._dice.one_of(deeds)()
+            if asyncio.iscoroutine(done):
+                await done
+
+    async def _end_one(self) -> None:
+        """At most one is down at a time, but now and then."""
+        lives = sorted(self._machines.lives)
+        if len(lives) < (2 if self._dice.chance(0.3) else 3):
+            return
+        id = self._dice.one_of(lives)
+        how = self._dice.between(0, 2)
+        if how == 0:
+            await self._machines.stop(id)
+        else:
+            self._machines.kill(id, loses_power=how == 1 and self._machines.may_lose_power(id))
+
+    async def _bring_back(self) -> None:
+        down = [id for id in self._machines.ids if id not in self._machines.lives]
+        if down:
+            await self._machines.start(self._dice.one_of(down))
+
+    def _cut(self) -> None:
+        id = self._dice.one_of(self._machines.ids)
+        others = {host(each) for each in self._machines.ids if each != id}
+        if self._dice.chance(0.5):
+            others = {self._dice.one_of(sorted(others))}
+        self._machines.say(f"broker {id} is cut off from {sorted(others)}")
+        self._weather.partition({host(id)}, others)
+
+    def _heal(self) -> None:
+        self._machines.say("all are together")
+        self._weather.heal()
+        self._world.simulation.network.deliver_held()
+
+    def _change_weather(self) -> None:
+        self._weather.climate = self._dice.one_of([FAIR, ROUGH])
+
+    def _depose(self) -> None:
+        store = self._machines.store
+        if store._controller is not None and len(store._candidates) > 1:
+            self._machines.say("the controller is deposed")
+            store.depose()
+
+    async def make_well(self) -> None:
+        """All run, and nothing is in their way."""
+        self._weather.climate = FAIR
+        self._heal()
+        for id in self._machines.ids:
+            if id not in self._machines.lives:
+                await self._machines.start(id)
+
+
+async def look(world: ClusterWorld) -> None:
+    """At what brokers claim and have, ten times a second."""
+    looks = 0
+    while not world.is_quiet:
+        for id, partition in world.machines.partitions():
+            if partition.leader is not None:
+                name = TopicPartition(partition.topic, partition.index)
+                world.leaders.leads(name, partition.leader.leader_epoch, id)
+        looks += 1
+        if looks % 10 == 0:
+            for name, logs in world.machines.logs().items():
+                world.logs.looked(name, logs)
+        await world.sleep(100)
+
+
+async def scenario(simulation: Simulation) -> None:
+    """Everything in it is chosen by the simulation's seed."""
+    with watched():
+        await _scenario(simulation)
+
+
+def _dice(simulation: Simulation, actor: str) -> Dice:
+    digest = hashlib.sha256(f"{simulation.seed} {actor}".encode()).digest()
+    return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
+
+
+async def _scenario(simulation: Simulation) -> None:
+    machines = Machines(simulation, IDS)
+    world = ClusterWorld(simulation, machines)
+
+    def talker(name: str) -> ClusterTalker:
+        return ClusterTalker(world, name, _dice(simulation, name))
+
+    for id in IDS:
+        await machines.start(id)
+    await _make_topics(talker("maker"))
+    partitions = [TopicPartition(name, index) for name in TOPICS for index in range(PARTITIONS)]
+    producers = {
+        f"{kind}-{each}": ClusterProducer(
+            talker(f"{kind}-{each}"), each, is_idempotent=kind == "once"
+        )
+        for kind in ("once", "plain")
+        for each in partitions
+    }
+    chaos = ClusterChaos(world, _dice(simulation, "chaos"))
+    async with asyncio.TaskGroup() as others:
+        others.create_task(look(world))
+        for each in partitions:
+            others.create_task(ClusterConsumer(talker(f"reader-{each}"), each).run())
+        async with asyncio.TaskGroup() as writers:
+            for producer in producers.values():
+                writers.create_task(producer.run())
+            await chaos.run(DURATION_MS)
+            await chaos.make_well()
+            world.is_ending = True
+        await _wait_in_sync(world)
+        world.is_quiet = True
+    await _judge(world, producers)
+
+
+async def _make_topics(talker: ClusterTalker) -> None:
+    topics = [
+        creatable(name, PARTITIONS, {"min.insync.replicas": least})
+        for name, least in TOPICS.items()
+    ]
+    for topic in topics:
+        topic.replication_factor = len(IDS)
+    request = CreateTopicsRequest(topics=topics, timeout_ms=5_000)
+    answer = await talker.ask(IDS[1], request, 7, CreateTopicsResponse)
+    assert answer is not None
+    assert [each.error_code for each in answer.topics] == [0] * len(topics), answer
+    talker.hang_up()
+
+
+async def _wait_in_sync(world: ClusterWorld) -> None:
+    clock = world.simulation.clock
+    until_ms = clock.now_ms() + SETTLE_MS
+    while not _is_settled(world):
+        if clock.now_ms() > until_ms:
+            found = {
+                name: [each.isr for each in topic.partitions]
+                for name, topic in world.machines.image.topics.items()
+            }
+            raise ViolationError(f"not all are in sync after {SETTLE_MS} ms: {found}")
+        await world.sleep(100)
+
+
+def _is_settled(world: ClusterWorld) -> bool:
+    """All are in sync, have the same, and know that it is committed."""
+    if any(
+        set(each.isr) != set(IDS)
+        for topic in world.machines.image.topics.values()
+        for each in topic.partitions
+    ):
+        return False
+    marks: dict[TopicPartition, set[tuple[int, int]]] = {}
+    for _, partition in world.machines.partitions():
+        name = TopicPartition(partition.topic, partition.index)
+        marks.setdefault(name, set()).add((partition.high_watermark, partition.log.end_offset))
+    return all(len(found) == 1 and len(set(*found)) == 1 for found in marks.values())
+
+
+async def _judge(world: ClusterWorld, producers: dict[str, ClusterProducer]) -> None:
+    counts: dict[str, int] = {}
+    for name, logs in world.machines.logs().items():
+        world.logs.ended(name, logs)
+        records = values_in(logs[0].data)
+        world.kept.ended(name, records)
+        numbers: dict[str, list[int]] = {}
+        for _, value in sorted(records.items()):
+            sender, _, number = value.decode().rpartition("-")
+            counts[sender] = counts.get(sender, 0) + 1
+            if sender.startswith("once"):
+                numbers.setdefault(sender, []).append(int(number))
+        world.order.ended(name, numbers)
+    for producer_name, producer in producers.items():
+        world.order.sent(producer_name, producer.acknowledged, counts.get(producer_name, 0))
+    world.machines.say(f"{world.kept.count} records")
+
+
+def simulate(seed: int) -> Trace:
+    return run(scenario, seed, limit_ms=LIMIT_MS)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(simulate(int(sys.argv[1])).lines))
