@@ -24,6 +24,7 @@ from kafkalite.server.apis import (
     describe_groups,
     describe_log_dirs,
     describe_producers,
+    describe_quorum,
     describe_topic_partitions,
     describe_transactions,
     end_txn,
@@ -89,6 +90,7 @@ APIS: tuple[ApiModule, ...] = (
     incremental_alter_configs,  # 44
     list_partition_reassignments,  # 46
     offset_delete,  # 47
+    describe_quorum,  # 55
     update_features,  # 57
     describe_cluster,  # 60
     describe_producers,  # 61
