@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalite.log.segment import TimestampOffset
+from kafkalite.log.segment_times import TimestampOffset
 from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS, LookupBudget
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.partition import Partition

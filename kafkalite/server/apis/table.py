@@ -87,6 +87,7 @@ APIS: Final = ApiTable(
         ApiKey.INCREMENTAL_ALTER_CONFIGS,  # 44
         ApiKey.LIST_PARTITION_REASSIGNMENTS,  # 46
         ApiKey.OFFSET_DELETE,  # 47
+        ApiKey.DESCRIBE_QUORUM,  # 55
         ApiKey.UPDATE_FEATURES,  # 57
         ApiKey.DESCRIBE_CLUSTER,  # 60
         ApiKey.DESCRIBE_PRODUCERS,  # 61
