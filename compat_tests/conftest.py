@@ -18,6 +18,7 @@ for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "
     pytest.register_assert_rewrite(f"compat_tests.{_cases}")
 
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.
+from compat_tests.real_kafka import RealKafka  # noqa: E402
 
 BOOTSTRAP = os.environ.get("BOOTSTRAP")
 HERE = Path(__file__).parent
@@ -73,3 +74,17 @@ def start_kafkalite(tmp_path: Path) -> Iterator[Callable[..., KafkaliteProcess]]
 def topic() -> str:
     """A name that no other test and no earlier run used."""
     return f"compat-{os.getpid()}-{next(_topic_numbers)}"
+
+
+@pytest.fixture
+def start_kafka() -> Iterator[Callable[[Path], RealKafka]]:
+    """Starts the real Kafka on a folder; stops what still runs."""
+    started: list[RealKafka] = []
+
+    def start(folder: Path) -> RealKafka:
+        started.append(RealKafka(folder))
+        return started[-1]
+
+    yield start
+    for kafka in started:
+        kafka.end("stopped")

@@ -50,9 +50,15 @@ class Member(Protocol):
 
     @classmethod
     def join(
-        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+        cls,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int = SESSION_MS,
+        instance: str | None = None,
     ) -> Self:
-        """Subscribe. A topic that begins with `^` is a pattern of topics."""
+        """Subscribe. A topic that begins with `^` is a pattern of topics. `instance`: as a static
+        member of that id."""
         ...
 
     def poll(self) -> list[Got]:
@@ -134,9 +140,13 @@ class GroupCases:
         joined: list[Member] = []
 
         def join(
-            group: str, *topics: str, at: str = bootstrap, session_ms: int = SESSION_MS
+            group: str,
+            *topics: str,
+            at: str = bootstrap,
+            session_ms: int = SESSION_MS,
+            instance: str | None = None,
         ) -> Member:
-            joined.append(self.member.join(at, group, topics, session_ms))
+            joined.append(self.member.join(at, group, topics, session_ms, instance))
             return joined[-1]
 
         yield join

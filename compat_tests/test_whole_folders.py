@@ -3,11 +3,8 @@ kafkalite, after clean stops and after SIGKILL. Whoever takes it over serves all
 
 from __future__ import annotations
 
-import os
-import re
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,61 +12,9 @@ import pytest
 from compat_tests.cli.command_line import CommandLine
 from compat_tests.cluster_contents import Contents, End, add_one_to_each, contents, fill
 from compat_tests.process import KafkaliteProcess
+from compat_tests.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
-
-KAFKA = Path(__file__).parent / "oracle" / "kafka"
-COMPLAINT = re.compile(
-    r"^\[[^]]*\] (?:ERROR|FATAL) .*|.*(?:stray|Corrupt|orrupted).*", re.MULTILINE
-)
-
-
-class RealKafka:
-    """The real one, on a folder whose `logs` are the broker's data."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        done = subprocess.run(
-            [
-                *(KAFKA, "start", "--port", "0", "--data", folder),
-                *("--config", "offsets.topic.num.partitions=5"),
-                *("--config", "group.initial.rebalance.delay.ms=0"),
-                *("--config", "metadata.log.max.record.bytes.between.snapshots=2000"),
-                *("--config", "broker.session.timeout.ms=4000"),  # It waits so long after a kill.
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        self.address = done.stdout.split("bootstrap=")[1].split()[0]
-
-    def end(self, how: End) -> None:
-        if how == "killed":
-            os.kill(int((self.folder / "broker.pid").read_text()), signal.SIGKILL)
-        subprocess.run([KAFKA, "stop", self.folder], capture_output=True, timeout=60, check=True)
-
-    def complaints(self) -> list[str]:
-        return COMPLAINT.findall((self.folder / "broker.log").read_text())
-
-    @property
-    def has_waited(self) -> bool:
-        """For the session of the broker that was there before."""
-        return "DUPLICATE_BROKER_REGISTRATION" in (self.folder / "broker.log").read_text()
-
-
-@pytest.fixture
-def start_kafka() -> Iterator[Callable[[Path], RealKafka]]:
-    started: list[RealKafka] = []
-
-    def start(folder: Path) -> RealKafka:
-        started.append(RealKafka(folder))
-        return started[-1]
-
-    yield start
-    for kafka in started:
-        kafka.end("stopped")
 
 
 @pytest.fixture

@@ -19,18 +19,30 @@ WAIT_S = 60
 class AiokafkaMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int,
+        instance: str | None,
+    ) -> None:
         self._is_open = True
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._consumer = self._run(self._start(bootstrap, group, topics, session_ms))
+        self._consumer = self._run(self._start(bootstrap, group, topics, session_ms, instance))
 
     @classmethod
     def join(
-        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+        cls,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int = SESSION_MS,
+        instance: str | None = None,
     ) -> Self:
-        return cls(bootstrap, group, topics, session_ms)
+        return cls(bootstrap, group, topics, session_ms, instance)
 
     def poll(self) -> list[Got]:
         batches = self._run(self._consumer.getmany(timeout_ms=100))
@@ -64,11 +76,17 @@ class AiokafkaMember:
             self._loop.close()
 
     async def _start(
-        self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int
+        self,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int,
+        instance: str | None,
     ) -> AIOKafkaConsumer:
         consumer = AIOKafkaConsumer(
             bootstrap_servers=bootstrap,
             group_id=group,
+            group_instance_id=instance,
             session_timeout_ms=session_ms,
             heartbeat_interval_ms=500,
             metadata_max_age_ms=METADATA_MS,

@@ -8,6 +8,7 @@ from compat_tests.aiokafka.adapter import AiokafkaClient
 from compat_tests.aiokafka.member import AiokafkaMember
 from compat_tests.client_cases import Client, ClientCases
 from compat_tests.group_cases import GroupCases
+from compat_tests.group_matrix import MatrixCases
 
 
 class TestAiokafka(ClientCases):
@@ -16,7 +17,7 @@ class TestAiokafka(ClientCases):
         return AiokafkaClient(bootstrap)
 
 
-class TestAiokafkaGroups(GroupCases):
+class TestAiokafkaGroups(GroupCases, MatrixCases):
     member = AiokafkaMember
     deletes_groups = False
 

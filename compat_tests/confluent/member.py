@@ -15,9 +15,14 @@ WAIT_S = 30.0
 class ConfluentMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str, session_ms: int) -> None:
+    def __init__(
+        self, bootstrap: str, group: str, session_ms: int, instance: str | None = None
+    ) -> None:
         self._is_open = True
-        self._consumer = Consumer(self.settings(bootstrap, group, session_ms))
+        settings = self.settings(bootstrap, group, session_ms)
+        if instance is not None:
+            settings["group.instance.id"] = instance
+        self._consumer = Consumer(settings)
 
     def settings(self, bootstrap: str, group: str, session_ms: int) -> dict[str, str | int | bool]:
         """librdkafka's."""
@@ -34,9 +39,14 @@ class ConfluentMember:
 
     @classmethod
     def join(
-        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+        cls,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int = SESSION_MS,
+        instance: str | None = None,
     ) -> Self:
-        member = cls(bootstrap, group, session_ms)
+        member = cls(bootstrap, group, session_ms, instance)
         member._consumer.subscribe(list(topics))
         return member
 

@@ -10,6 +10,7 @@ from compat_tests.client_cases import Client, ClientCases
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.member import ConfluentConsumerMember, ConfluentMember
 from compat_tests.group_cases import GroupCases
+from compat_tests.group_matrix import MatrixCases
 
 
 class TestConfluent(ClientCases):
@@ -18,7 +19,7 @@ class TestConfluent(ClientCases):
         return ConfluentClient(bootstrap)
 
 
-class TestConfluentGroups(GroupCases):
+class TestConfluentGroups(GroupCases, MatrixCases):
     member = ConfluentMember
 
     @pytest.fixture

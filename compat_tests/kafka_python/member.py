@@ -25,13 +25,21 @@ WAIT_S = 60
 class KafkaPythonMember:
     """See `Member`."""
 
-    def __init__(self, bootstrap: str, group: str, topics: Sequence[str], session_ms: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int,
+        instance: str | None,
+    ) -> None:
         self._is_open = True
         self._got: queue.SimpleQueue[list[Got]] = queue.SimpleQueue()
         self._wanted: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._consumer = KafkaConsumer(
             bootstrap_servers=bootstrap,
             group_id=group,
+            group_instance_id=instance,
             session_timeout_ms=session_ms,
             heartbeat_interval_ms=500,
             metadata_max_age_ms=METADATA_MS,
@@ -47,9 +55,14 @@ class KafkaPythonMember:
 
     @classmethod
     def join(
-        cls, bootstrap: str, group: str, topics: Sequence[str], session_ms: int = SESSION_MS
+        cls,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        session_ms: int = SESSION_MS,
+        instance: str | None = None,
     ) -> Self:
-        return cls(bootstrap, group, topics, session_ms)
+        return cls(bootstrap, group, topics, session_ms, instance)
 
     def poll(self) -> list[Got]:
         try:

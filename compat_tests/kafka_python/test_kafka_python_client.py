@@ -6,6 +6,7 @@ import pytest
 
 from compat_tests.client_cases import Client, ClientCases
 from compat_tests.group_cases import GroupCases
+from compat_tests.group_matrix import MatrixCases
 from compat_tests.kafka_python.adapter import KafkaPythonClient
 from compat_tests.kafka_python.member import KafkaPythonMember
 
@@ -16,7 +17,7 @@ class TestKafkaPython(ClientCases):
         return KafkaPythonClient(bootstrap)
 
 
-class TestKafkaPythonGroups(GroupCases):
+class TestKafkaPythonGroups(GroupCases, MatrixCases):
     member = KafkaPythonMember
     rides_out_restarts = False
     """It does, but forgets the sockets of refused connections, which counts as an error here."""

@@ -66,6 +66,8 @@ class LogCleaning:
         self.written_bytes = 0
         self.keyless = 0
         """Records that went because they have no key."""
+        self.oversized = 0
+        """Batches that stayed as they are: see `BatchFilter`."""
 
     def steps(self) -> Generator[Step, None, None]:
         """Run each, and then ask for the next. Ending it early, with `close`, leaves the log as it
@@ -141,6 +143,7 @@ class LogCleaning:
             for segment in group:
                 yield from self._filter(segment, group, decide, cleaned)
             self.keyless += decide.keyless
+            self.oversized += decide.oversized
             cleaned.finish(transactions.kept_aborted)
             transactions.kept_aborted.clear()
             yield Sync(cleaned.sync)

@@ -10,6 +10,9 @@ Source: Kafka's `Cleaner` and `MemoryRecords.filterTo`.
 Kafka differs: what is left of a batch in snappy may be some bytes longer or shorter there, as its
 library finds other matches. With the other codecs all bytes are the same.
 
+Kafka differs: it looks into compressed batches of any size. Here one of more than 256 MiB of
+records stays as it is, and so does what it supersedes.
+
 Kafka differs: it takes records out of a batch whose CRC is wrong, and gives what is left a right
 one. Here such a log is not cleaned.
 """
@@ -43,7 +46,7 @@ from kafkalite.protocol.records.batch import (
     crc_is_valid,
     write_header,
 )
-from kafkalite.protocol.records.compression import compress
+from kafkalite.protocol.records.compression import DecompressedTooLargeError, compress
 from kafkalite.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -83,6 +86,7 @@ class BatchFilter:
         "_offsets",
         "_transactions",
         "keyless",
+        "oversized",
     )
 
     def __init__(
@@ -104,6 +108,8 @@ class BatchFilter:
         self._horizon_ms = TimestampMs(min(now + delete_retention_ms, _MAX_LONG))
         self.keyless = 0
         """Records so far that went because they have no key."""
+        self.oversized = 0
+        """Batches so far that stayed because their records are too many bytes to look at."""
 
     def filter(self, batch: StoredBatch) -> CleanedBatch | None:
         """What stays of `batch`; None: nothing. `CorruptRecordError` for one that is damaged."""
@@ -140,7 +146,11 @@ class BatchFilter:
         self, batch: StoredBatch, *, is_over: bool, needs_horizon: bool
     ) -> CleanedBatch | None:
         header = batch.header
-        data = record_bytes(batch)
+        try:
+            data = record_bytes(batch)
+        except DecompressedTooLargeError:
+            self.oversized += 1
+            return _as_it_is(batch)
         if header.is_control:
             kept = keep_all(data, header.records_count)
         else:
@@ -157,8 +167,7 @@ class BatchFilter:
         horizon_ms = header.delete_horizon_ms
         sets_horizon = horizon_ms is None and (kept.has_tombstones or needs_horizon)
         if len(kept.spans) == header.records_count and not sets_horizon:
-            end = batch.at + header.size_bytes
-            return CleanedBatch(header, memoryview(batch.buffer)[batch.at : end])
+            return _as_it_is(batch)
         if sets_horizon:
             horizon_ms = self._horizon_ms
         append_time = (
@@ -181,6 +190,11 @@ class BatchFilter:
             ),
             compress(header.compression, written.data),
         )
+
+
+def _as_it_is(batch: StoredBatch) -> CleanedBatch:
+    end = batch.at + batch.header.size_bytes
+    return CleanedBatch(batch.header, memoryview(batch.buffer)[batch.at : end])
 
 
 def _without_records(header: BatchHeader) -> CleanedBatch:

@@ -22,6 +22,7 @@ from kafkalite.protocol.records.batch import (
     iter_headers,
     read_header,
 )
+from kafkalite.protocol.records.compression import DecompressedTooLargeError
 from kafkalite.types import Offset
 
 
@@ -110,16 +111,20 @@ class PieceToIndex(Piece):
             raise CorruptRecordError(f"the batch at offset {header.base_offset} has a wrong CRC")
         if header.is_control:
             self._transactions.take_control(batch)
-        elif not self._transactions.take_data(batch):
-            data = record_bytes(batch)
-            if not self._offsets.put_keys(
-                data, header.records_count, header.base_offset, self._start
-            ):
-                self.is_full = True
-                return False
+        elif not self._transactions.take_data(batch) and not self._put_keys(batch):
+            self.is_full = True
+            return False
         if header.last_offset >= self._start:
             self._offsets.latest_offset = header.last_offset
         return True
+
+    def _put_keys(self, batch: StoredBatch) -> bool:
+        try:
+            data = record_bytes(batch)
+        except DecompressedTooLargeError:
+            return True  # It stays, and supersedes nothing.
+        header = batch.header
+        return self._offsets.put_keys(data, header.records_count, header.base_offset, self._start)
 
 
 class PieceToFilter(Piece):

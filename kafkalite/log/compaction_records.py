@@ -31,7 +31,8 @@ _Raw = tuple[int, int, int, int, bytes | None, bool]
 
 
 def record_bytes(batch: StoredBatch) -> bytes:
-    """The records of a whole batch, decompressed."""
+    """The records of a whole batch, decompressed: `DecompressedTooLargeError` above
+    `BATCH_LIMIT_BYTES`."""
     header = batch.header
     payload = memoryview(batch.buffer)[batch.at + HEADER_SIZE : batch.at + header.size_bytes]
     return bytes(decompress(header.compression, payload, BATCH_LIMIT_BYTES))

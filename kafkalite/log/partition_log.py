@@ -18,16 +18,17 @@ from kafkalite.log.files import Files
 from kafkalite.log.log_folder import LogFolder
 from kafkalite.log.log_results import NOTHING_READ, Appended, LogRead
 from kafkalite.log.log_sync import LogSync
-from kafkalite.log.producers import ProducerStates
-from kafkalite.log.recovery import (
-    Cut,
+from kafkalite.log.producer_replay import (
     check_coordinator_batches,
     replay_producers,
     take_in,
 )
+from kafkalite.log.producers import ProducerStates
+from kafkalite.log.recovery import Cut
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
-from kafkalite.log.segment import Segment, TimestampOffset
+from kafkalite.log.segment import Segment
+from kafkalite.log.segment_times import TimestampOffset, find_max_timestamp, find_timestamp
 from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
 from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
@@ -338,15 +339,15 @@ class PartitionLog:
         """
         for segment in self._segments.all:
             if segment.max_timestamp >= timestamp:
-                return segment.find_timestamp(
-                    timestamp, self.log_start_offset, budget or LookupBudget()
+                return find_timestamp(
+                    segment, timestamp, self.log_start_offset, budget or LookupBudget()
                 )
         return None
 
     def offset_of_max_timestamp(self, budget: LookupBudget | None = None) -> TimestampOffset | None:
         """The first record with the latest timestamp of all; None when no record has one."""
         latest = max(self._segments.all, key=lambda segment: segment.max_timestamp)
-        return latest.find_max_timestamp(budget or LookupBudget())
+        return find_max_timestamp(latest, budget or LookupBudget())
 
     # Cut, sync, close.
 

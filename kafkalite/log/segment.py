@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log.files import File, Files, Part
-from kafkalite.log.index import TimeEntry
 from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
 from kafkalite.log.segment_indexes import (
@@ -29,22 +27,13 @@ from kafkalite.log.segment_indexes import (
     peek_latest,
 )
 from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransactions
-from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, read_header
-from kafkalite.protocol.records.times import LookupBudget, read_times
-from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
+from kafkalite.protocol.records.batch import BatchHeader
+from kafkalite.types import Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
 MAX_RELATIVE_OFFSET = 2**31 - 1
 
 _log = logging.getLogger(__name__)
-
-
-class TimestampOffset(NamedTuple):
-    """A record found by its timestamp."""
-
-    timestamp: TimestampMs
-    offset: Offset
-    leader_epoch: LeaderEpoch
 
 
 class Segment:
@@ -261,10 +250,10 @@ class Segment:
         try:
             return find_batch(self.file, entry.position, self.size, offset, first_ends_at=ends_at)
         except WrongIndexError as error:
-            self._distrust(error)
+            self.distrust(error)
             return find_batch(self.file, 0, self.size, offset)
 
-    def _distrust(self, error: WrongIndexError) -> None:
+    def distrust(self, error: WrongIndexError) -> None:
         """Make the indexes again: records can be found without them, and by wrong ones cannot."""
         _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
         self.rebuild_indexes()
@@ -293,48 +282,6 @@ class Segment:
             self._check_order(header)
             self.end_offset = header.next_offset
             self.indexes.note_time(header.last_offset - self.base_offset, header.max_timestamp)
-
-    def find_timestamp(
-        self, timestamp: TimestampMs, start_offset: Offset, budget: LookupBudget
-    ) -> TimestampOffset | None:
-        """The first record at or above `start_offset` that is at or after `timestamp`.
-
-        `CorruptRecordError` for records that cannot be read, or cost more than the budget has.
-        """
-        entry = self.indexes.times.lookup(timestamp)
-        try:
-            self._check_time(entry)
-        except WrongIndexError as error:
-            self._distrust(error)
-            entry = self.indexes.times.lookup(timestamp)
-        first = max(entry.relative_offset, start_offset - self.base_offset)
-        found = self.find(first + self.base_offset)
-        for batch in scan_batches(self.file, found.position if found else self.size, self.size):
-            header = batch.header
-            if header.max_timestamp < timestamp or header.last_offset < start_offset:
-                continue
-            for record in read_times(batch.buffer, batch.at, header, budget):
-                if record.timestamp >= timestamp and record.offset >= start_offset:
-                    return TimestampOffset(
-                        record.timestamp, record.offset, header.partition_leader_epoch
-                    )
-        return None
-
-    def _check_time(self, entry: TimeEntry) -> None:
-        """`WrongIndexError` unless the batch that the entry is of has its timestamp."""
-        if entry.timestamp == NO_TIMESTAMP:
-            return
-        found = self.find(self.base_offset + entry.relative_offset)
-        header = None if found is None else read_header(self.file.read(found.position, HEADER_SIZE))
-        if header is None or header.max_timestamp != entry.timestamp:
-            raise WrongIndexError(f"no batch has {entry.timestamp} at {entry.relative_offset}")
-
-    def find_max_timestamp(self, budget: LookupBudget) -> TimestampOffset | None:
-        """The first record that has the segment's latest timestamp; None when none has one."""
-        latest = self.max_timestamp
-        if latest == NO_TIMESTAMP:
-            return None
-        return self.find_timestamp(latest, self.base_offset, budget)
 
     def begin_rebuild(self) -> File:
         """Count as empty, to be told by `added` of each batch that is in the file returned."""

@@ -267,6 +267,12 @@ class LogCleaner:
             _log.warning(
                 "%s: %d records without a key were dropped", to_clean.log.name, job.keyless
             )
+        if job.oversized:
+            _log.warning(
+                "%s: %d batches are too large to compact, and stay",
+                to_clean.log.name,
+                job.oversized,
+            )
 
     def _refuse(self, key: TopicPartition, log: PartitionLog, error: Exception) -> None:
         from kafkalite.log.compaction import CleaningAbortedError

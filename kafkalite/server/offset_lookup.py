@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kafkalite.log.segment import TimestampOffset
+from kafkalite.log.segment_times import TimestampOffset
 from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS, LookupBudget
 from kafkalite.server.partition import Partition
 from kafkalite.types import NO_TIMESTAMP, TimestampMs

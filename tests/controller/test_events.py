@@ -13,9 +13,7 @@ def test_every_event_tells_who_waits(cls: type[LoseBroker]) -> None:
     assert "token" in cls._fields
 
 
-@pytest.mark.parametrize(
-    "cls", [cls for cls in (*get_args(Event), *get_args(Body)) if cls._fields]
-)
+@pytest.mark.parametrize("cls", [cls for cls in (*get_args(Event), *get_args(Body)) if cls._fields])
 def test_events_and_answers_cannot_be_changed(cls: type[LoseBroker]) -> None:
     event = cls._make(cls._fields)
     with pytest.raises(AttributeError):

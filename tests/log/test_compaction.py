@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import CorruptRecordError
+from kafkalite.log import compaction_records
 from kafkalite.log.compaction import CleaningAbortedError
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.protocol.records.batch import TimestampType, read_header
@@ -384,6 +385,21 @@ def test_a_batch_larger_than_a_piece_is_read_whole() -> None:
     world.roll()
     world.clean(piece_bytes=4096)
     assert len(world.seen()) == 100
+
+
+def test_a_batch_that_decompresses_to_too_much_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction_records, "BATCH_LIMIT_BYTES", 500)
+    world = World()
+    world.write(("a", "1"))
+    world.write(("a", "2"), ("b", "v" * 600), codec=Compression.ZSTD)
+    world.write(("b", "3"))
+    world.write(("c", "1"), ("c", "2"), codec=Compression.ZSTD)
+    world.roll()
+    job = cleaning(world.files, world.log, LATER)
+    assert run(job) == world.log.end_offset
+    assert job.oversized == 1
+    kept = [(offset, key) for offset, key, _ in world.seen()]
+    assert kept == [(0, b"a"), (1, b"a"), (2, b"b"), (3, b"b"), (5, b"c")]
 
 
 def test_a_cleaning_ends_when_its_segments_are_deleted() -> None:

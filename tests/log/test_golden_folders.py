@@ -8,9 +8,9 @@ from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files import read_part
 from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.producer_replay import replay_producers
 from kafkalite.log.producer_snapshots import format_snapshot, parse_snapshot
 from kafkalite.log.producers import ProducerStates
-from kafkalite.log.recovery import replay_producers
 from kafkalite.log.scan import scan_batches
 from kafkalite.log.transaction_index import parse_transaction_index
 from kafkalite.log.verification import Verification

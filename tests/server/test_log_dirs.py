@@ -4,9 +4,10 @@ broker, whose folder was removed while it ran."""
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from errno import EIO, ENOSPC, EROFS
+from errno import EIO, EMFILE, ENOSPC, EROFS
 
 import pytest
 
@@ -239,15 +240,16 @@ async def test_the_broker_ends_with_the_folder_of_its_metadata(simulation: Simul
         disks.a.error = None
 
 
+@pytest.mark.parametrize("error", [ENOSPC, EMFILE])
 @simulated
-async def test_a_full_disk_refuses_and_no_more(
-    simulation: Simulation, caplog: pytest.LogCaptureFixture
+async def test_an_error_that_passes_refuses_and_no_more(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture, error: int
 ) -> None:
     disks = Disks()
     async with serving(simulation, disks) as running:
         await running.create("t", 3)
         assert await codes(running, "t", 3) == [0] * 3
-        disks.b.error, disks.b.may_read = ENOSPC, True
+        disks.b.error, disks.b.may_read = error, True
         for _ in range(3):
             assert await codes(running, "t", 3) == [0, STORAGE, 0]
             assert await running.read("t", partition=1) == [b"x"]
@@ -256,7 +258,7 @@ async def test_a_full_disk_refuses_and_no_more(
         assert await running.read("t", partition=1) == [b"x", b"x"]
         told = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
         assert told == [
-            "the disk of /b refuses (No space left on device): requests get KAFKA_STORAGE_ERROR "
+            f"the disk of /b refuses ({os.strerror(error)}): requests get KAFKA_STORAGE_ERROR "
             "until that is over",
             "the disk of /b takes records again",
         ]

@@ -53,7 +53,8 @@ def upgrade(draft: Draft, group: ClassicGroup, image: MetadataImage) -> Consumer
     """Write it, and what it will be. `KafkaError`: GROUP_ID_NOT_FOUND where that cannot be,
     UNKNOWN_SERVER_ERROR while the group has had no generation yet.
 
-    Kafka differs: it answers those who wait even if the request that upgrades is then refused."""
+    Kafka differs: members who wait are answered even if the request that upgrades is then
+    refused."""
     _check(group, draft.settings.consumer)
     members = _members(group, image)
     draft.write_group(group.group_id, None)

@@ -1,0 +1,51 @@
+"""The real Kafka on a data folder, started, stopped and killed by `oracle/kafka`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from compat_tests.cluster_contents import End
+
+KAFKA = Path(__file__).parent / "oracle" / "kafka"
+COMPLAINT = re.compile(
+    r"^\[[^]]*\] (?:ERROR|FATAL) .*|.*(?:stray|Corrupt|orrupted).*", re.MULTILINE
+)
+
+
+class RealKafka:
+    """The real one, on a folder whose `logs` are the broker's data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        done = subprocess.run(
+            [
+                *(KAFKA, "start", "--port", "0", "--data", folder),
+                *("--config", "offsets.topic.num.partitions=5"),
+                *("--config", "group.initial.rebalance.delay.ms=0"),
+                *("--config", "metadata.log.max.record.bytes.between.snapshots=2000"),
+                *("--config", "broker.session.timeout.ms=4000"),  # It waits so long after a kill.
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.address = done.stdout.split("bootstrap=")[1].split()[0]
+
+    def end(self, how: End) -> None:
+        if how == "killed":
+            os.kill(int((self.folder / "broker.pid").read_text()), signal.SIGKILL)
+        subprocess.run([KAFKA, "stop", self.folder], capture_output=True, timeout=60, check=True)
+
+    def complaints(self) -> list[str]:
+        return COMPLAINT.findall((self.folder / "broker.log").read_text())
+
+    @property
+    def has_waited(self) -> bool:
+        """For the session of the broker that was there before."""
+        return "DUPLICATE_BROKER_REGISTRATION" in (self.folder / "broker.log").read_text()

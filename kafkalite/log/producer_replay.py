@@ -1,0 +1,115 @@
+"""What the batches of a log tell of its producers: read again when it is opened, and one by one as
+they are appended.
+
+Source: Kafka's `ProducerStateManager`, `ProducerAppendInfo` and `UnifiedLog.rebuildProducerState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
+from kafkalite.log.files import Buffer
+from kafkalite.log.producers import ProducerStates
+from kafkalite.log.scan import StoredBatch, scan_batches
+from kafkalite.log.segment import Segment
+from kafkalite.log.transaction_index import AbortedTransaction
+from kafkalite.protocol.records.batch import BatchHeader
+from kafkalite.protocol.records.record import read_records
+from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
+
+_CONTROL_BATCH_BYTES = 1 << 16
+"""A control batch holds one record of a few bytes, and no Kafka compresses it."""
+
+
+def replay_producers(
+    producers: ProducerStates, segments: Sequence[Segment], start: Offset, end: Offset
+) -> None:
+    """Take in the batches from `start` (inclusive) to `end` (exclusive)."""
+    for index, segment in enumerate(segments):
+        is_last = index + 1 == len(segments)
+        if not is_last and segments[index + 1].base_offset <= start:
+            continue
+        if segment.base_offset >= end:
+            return
+        found = segment.find(start)
+        if found is None:
+            continue
+        for batch in scan_batches(segment.file, found.position, segment.size):
+            if batch.header.base_offset >= end:
+                return
+            aborted = take_in(producers, batch)
+            if aborted is not None:
+                segment.aborted.add(aborted)
+        segment.aborted.is_lost = False
+        if not is_last:
+            segment.aborted.save()
+
+
+def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction | None:
+    """Let one stored batch tell on its producer, if it has one: the transaction that it aborts."""
+    header = batch.header
+    if header.producer_id == NO_PRODUCER_ID:
+        return None
+    if not header.is_control:
+        producers.appended(header, header.base_offset, header.max_timestamp)
+        return None
+    for marker in _read_markers(batch):
+        first = producers.transaction_ended(header, marker.coordinator_epoch, marker.timestamp)
+        if first is not None and not marker.is_commit:
+            stable = producers.first_unstable_offset
+            return AbortedTransaction(
+                header.producer_id,
+                first,
+                header.last_offset,
+                header.next_offset if stable is None else stable,
+            )
+    return None
+
+
+def check_coordinator_batches(
+    producers: ProducerStates,
+    records: Buffer,
+    headers: Sequence[BatchHeader],
+    offset: Offset,
+    *,
+    bumps_epoch: bool,
+) -> None:
+    """What a coordinator is about to write at `offset`: `KafkaError(INVALID_RECORD)` if an
+    end-transaction marker among the batches is malformed, and as `ProducerStates` refuses it."""
+    position = 0
+    for header in headers:
+        if header.producer_id == NO_PRODUCER_ID:
+            pass
+        elif header.is_control:
+            try:
+                markers = _read_markers(StoredBatch(0, header, records, position))
+            except CorruptRecordError as error:
+                raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+            for marker in markers:
+                producers.check_marker(
+                    header, marker.coordinator_epoch, offset, bumps_epoch=bumps_epoch
+                )
+        else:
+            producers.check_coordinator_batch(header, offset)
+        position += header.size_bytes
+
+
+class _Marker(NamedTuple):
+    is_commit: bool
+    coordinator_epoch: int
+    timestamp: TimestampMs
+
+
+def _read_markers(batch: StoredBatch) -> list[_Marker]:
+    """The end-transaction markers of a control batch: one, or none in those of other types."""
+    # With it comes the metadata log's codecs, which a broker without transactions need not load.
+    from kafkalite.protocol.records.control import read_end_transaction_marker
+
+    markers = []
+    for record in read_records(batch.buffer, batch.at, batch.header, _CONTROL_BATCH_BYTES):
+        marker = read_end_transaction_marker(record)
+        if marker is not None:
+            markers.append(_Marker(marker.is_commit, marker.coordinator_epoch, record.timestamp))
+    return markers
