@@ -75,13 +75,7 @@ def serve(
     for note in (*settings.notes, *topic_notes):
         log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
-    if partitions is not None:
-        values["num.partitions"] = str(partitions)
-    if node_id is not None:
-        values["node.id"] = str(node_id)
-        values.pop("broker.id", None)
-    if fsync:
-        values["kafkalite.fsync"] = "true"
+    _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
     checked = _checked(values, settings.origins)
     serve_until_stopped(Plan(checked, folders, topics, json, ready_file, zookeeper))
@@ -92,6 +86,18 @@ def _check_numbers(port: int | None, partitions: int | None) -> None:
         raise WrongUseError(f"--port: {port} is not from 0 to {_MAX_PORT}")
     if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
         raise WrongUseError(f"--partitions: {partitions} is not from 1 to {MOST_PARTITIONS}")
+
+
+def _set_by_options(
+    values: dict[str, str], partitions: int | None, node_id: int | None, *, fsync: bool
+) -> None:
+    if partitions is not None:
+        values["num.partitions"] = str(partitions)
+    if node_id is not None:
+        values["node.id"] = str(node_id)
+        values.pop("broker.id", None)
+    if fsync:
+        values["kafkalite.fsync"] = "true"
 
 
 def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:

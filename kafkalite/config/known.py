@@ -14,10 +14,8 @@ from kafkalite.config.keys import ConfigKey
 _NOT_YET = """
 log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
 log.remote.copy.lag.ms metadata.log.max.record.bytes.between.snapshots
-metadata.log.segment.bytes queued.max.requests replica.fetch.backoff.ms replica.fetch.max.bytes
-replica.fetch.min.bytes replica.fetch.response.max.bytes replica.fetch.wait.max.ms
-replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
-socket.receive.buffer.bytes unclean.leader.election.enable
+metadata.log.segment.bytes queued.max.requests socket.receive.buffer.bytes
+unclean.leader.election.enable
 """
 _OLDER = """
 advertised.host.name advertised.port broker.id.generation.enable control.plane.listener.name

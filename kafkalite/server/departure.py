@@ -55,9 +55,8 @@ async def hand_over(
             if clock.now_ms() >= until_ms:
                 raise TimeoutError
     except (KafkaError, TimeoutError) as error:
-        _log.warning(
-            "this broker stops before others lead what it leads: %s", str(error) or "too late"
-        )
+        why = str(error) or "too late"
+        _log.warning("this broker stops before others lead what it leads: %s", why)
 
 
 async def _asked(
