@@ -82,6 +82,7 @@ async def _serve(plan: Plan) -> None:
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
             if membership is not None:
+                membership.attach(broker)
                 await membership.wait_joined()
         listeners = client_listeners(plan.config, broker.addresses, host_resolves)
         if not listeners[0].is_usable:

@@ -224,6 +224,7 @@ class Broker:
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=_api_versions(),
             peers=None if self._link is None else self._link.peers,
+            awaited=None if self._link is None else self._link.awaited,
         )
 
     def _new_link(self) -> ClusterLink | None:
@@ -316,6 +317,11 @@ class Broker:
         return self._listeners.addresses
 
     @property
+    def link(self) -> ClusterLink | None:
+        """To the other brokers; None where it is a cluster of its own."""
+        return self._link
+
+    @property
     def cluster_id(self) -> str:
         """The 22 characters that name the cluster for good."""
         return self._services.cluster_id
@@ -353,6 +359,8 @@ class Broker:
                 self._transactions.apply(image, delta)
             except InvariantError as error:
                 self.fail(error)
+            if self._link is not None:
+                self._link.awaited.apply(image)
 
         session.watch(folded)
         for directory in self._storage.directories.live:

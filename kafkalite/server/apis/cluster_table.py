@@ -10,10 +10,16 @@ from kafkalite.server.apis import (
     broker_heartbeat,
     controlled_shutdown,
     envelope,
+    leader_and_isr,
+    stop_replica,
+    update_metadata,
 )
 from kafkalite.server.apis.api import ApiModule
 
 CLUSTER_APIS: tuple[ApiModule, ...] = (
+    leader_and_isr,  # 4
+    stop_replica,  # 5
+    update_metadata,  # 6
     controlled_shutdown,  # 7
     alter_partition,  # 56
     envelope,  # 58
