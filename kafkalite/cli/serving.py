@@ -77,6 +77,7 @@ async def _serve(plan: Plan) -> None:
                 location=first.location,
                 more_places=others,
                 store=None if membership is None else membership.store,
+                has_kafkas_beside_it=membership is not None,
                 on_failure=stopped.set,
             )
             fail_on_broken_invariants(broker)

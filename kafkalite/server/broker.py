@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +32,7 @@ from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
+from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.directory_reports import DirectoryReports
@@ -85,18 +86,22 @@ class Broker:
         location: str,
         more_places: Sequence[Place] = (),
         store: MetadataStore | None = None,
+        has_kafkas_beside_it: bool = False,
         interceptor: Interceptor | None = None,
         checks_views: bool = False,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         """`location` names the log folder to people; `more_places` are further ones, in the order
         of `log.dirs`. Without `store` the broker is a cluster of its own, whose metadata is kept in
-        its first log folder. `checks_views`: see `ClientConnection`.
+        its first log folder. `has_kafkas_beside_it`: brokers of Kafka may be in the cluster, so
+        everyone is told what brokers ask each other, as in Kafka's clusters over ZooKeeper.
+        `checks_views`: see `ClientConnection`.
         `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
         self._ports = ports
         self._places = (Place(location, ports.files), *more_places)
         self._store = store
+        self._has_kafkas_beside_it = has_kafkas_beside_it
         self._interceptor = interceptor
         self._checks_views = checks_views
         self._tasks = asyncio.TaskGroup()
@@ -222,7 +227,11 @@ class Broker:
             producer_ids=producer_ids,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
-            api_versions=_api_versions(),
+            api_versions=_api_versions(
+                (*APIS, *self._link.apis)
+                if self._link is not None and self._has_kafkas_beside_it
+                else APIS
+            ),
             peers=None if self._link is None else self._link.peers,
             awaited=None if self._link is None else self._link.awaited,
         )
@@ -422,9 +431,9 @@ class Broker:
             await self._listeners.stop(self._ports.clock.now_ms())
 
 
-def _api_versions() -> list[ApiVersion]:
+def _api_versions(modules: Iterable[ApiModule]) -> list[ApiVersion]:
     listed = []
-    for module in APIS:
+    for module in sorted(modules, key=lambda each: each.API.key):
         api = module.API
         least = (
             api.min_version if api.advertised_min_version is None else api.advertised_min_version
