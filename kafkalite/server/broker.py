@@ -175,25 +175,7 @@ class Broker:
         """The parts that answer requests, of which none does anything yet."""
         config, ports = self._config, self._ports
         self._link = self._new_link()
-        self._replicas = ReplicaManager(
-            config.node_id,
-            config,
-            PartitionHomes(
-                config.node_id,
-                storage.directories,
-                {location: each.folders for location, each in self._housekeeping.items()},
-                clock=ports.clock,
-                entropy=ports.entropy,
-                on_settled=lambda settled: self._reports.settled(settled),
-                flush_later=self._flush_later,
-            ),
-            ReplicaRoles(config, ports.clock)
-            if self._link is None
-            else self._link.replication.roles,
-            clock=ports.clock,
-            on_failed=self._folder_failed,
-            stop=self.fail,
-        )
+        self._replicas = self._new_replicas(storage)
         if self._link is None:
             self._controller = ControllerDriver(ports.clock, ControllerSettings.of(config))
         else:
@@ -234,6 +216,26 @@ class Broker:
             ),
             peers=None if self._link is None else self._link.peers,
             awaited=None if self._link is None else self._link.awaited,
+        )
+
+    def _new_replicas(self, storage: Storage) -> ReplicaManager:
+        config, ports, link = self._config, self._ports, self._link
+        return ReplicaManager(
+            config.node_id,
+            config,
+            PartitionHomes(
+                config.node_id,
+                storage.directories,
+                {location: each.folders for location, each in self._housekeeping.items()},
+                clock=ports.clock,
+                entropy=ports.entropy,
+                on_settled=lambda settled: self._reports.settled(settled),
+                flush_later=self._flush_later,
+            ),
+            ReplicaRoles(config, ports.clock) if link is None else link.replication.roles,
+            clock=ports.clock,
+            on_failed=self._folder_failed,
+            stop=self.fail,
         )
 
     def _new_link(self) -> ClusterLink | None:
