@@ -77,11 +77,13 @@ async def _serve(plan: Plan) -> None:
                 location=first.location,
                 more_places=others,
                 store=None if membership is None else membership.store,
+                has_kafkas_beside_it=membership is not None,
                 on_failure=stopped.set,
             )
             fail_on_broken_invariants(broker)
             await stack.enter_async_context(broker)
             if membership is not None:
+                membership.attach(broker)
                 await membership.wait_joined()
         listeners = client_listeners(plan.config, broker.addresses, host_resolves)
         if not listeners[0].is_usable:

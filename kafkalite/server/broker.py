@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -32,6 +32,7 @@ from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
+from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.table import APIS
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.coordinators import Coordinators
@@ -86,18 +87,22 @@ class Broker:
         location: str,
         more_places: Sequence[Place] = (),
         store: MetadataStore | None = None,
+        has_kafkas_beside_it: bool = False,
         interceptor: Interceptor | None = None,
         checks_views: bool = False,
         on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         """`location` names the log folder to people; `more_places` are further ones, in the order
         of `log.dirs`. Without `store` the broker is a cluster of its own, whose metadata is kept in
-        its first log folder. `checks_views`: see `ClientConnection`.
+        its first log folder. `has_kafkas_beside_it`: brokers of Kafka may be in the cluster, so
+        everyone is told what brokers ask each other, as in Kafka's clusters over ZooKeeper.
+        `checks_views`: see `ClientConnection`.
         `on_failure` is called once, when there is a `failure`: leave the broker then."""
         self._config = config
         self._ports = ports
         self._places = (Place(location, ports.files), *more_places)
         self._store = store
+        self._has_kafkas_beside_it = has_kafkas_beside_it
         self._interceptor = interceptor
         self._checks_views = checks_views
         self._tasks = asyncio.TaskGroup()
@@ -208,15 +213,22 @@ class Broker:
             moves=self._moves,
             recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
-            api_versions=cache(_api_versions),
+            api_versions=cache(self._listed),
             peers=None if self._link is None else self._link.peers,
+            awaited=None if self._link is None else self._link.awaited,
         )
+
+    def _listed(self) -> list[ApiVersion]:
+        """What ApiVersions lists. Brokers of Kafka look there for what brokers ask each other."""
+        if self._link is not None and self._has_kafkas_beside_it:
+            return _api_versions((*APIS, *self._link.apis))
+        return _api_versions(APIS)
 
     def _hold(
         self, directories: DirectorySet, folders: Mapping[str, PartitionFolders]
     ) -> ReplicaManager:
         """The replicas; none yet. `folders`: by the location of each log folder."""
-        config, ports = self._config, self._ports
+        config, ports, link = self._config, self._ports, self._link
         return ReplicaManager(
             config.node_id,
             config,
@@ -229,9 +241,7 @@ class Broker:
                 on_settled=lambda settled: self._reports.settled(settled),
                 flush_later=self._flush_later,
             ),
-            ReplicaRoles(config, ports.clock)
-            if self._link is None
-            else self._link.replication.roles,
+            ReplicaRoles(config, ports.clock) if link is None else link.replication.roles,
             clock=ports.clock,
             on_failed=self._folder_failed,
             stop=self.fail,
@@ -332,6 +342,11 @@ class Broker:
         return self._listeners.addresses
 
     @property
+    def link(self) -> ClusterLink | None:
+        """To the other brokers; None where it is a cluster of its own."""
+        return self._link
+
+    @property
     def cluster_id(self) -> str:
         """The 22 characters that name the cluster for good."""
         return self._services.cluster_id
@@ -368,6 +383,8 @@ class Broker:
                 self._coordinators.apply(image, delta)
             except InvariantError as error:
                 self.fail(error)
+            if self._link is not None:
+                self._link.awaited.apply(image)
 
         session.watch(folded)
         for directory in self._storage.directories.live:
@@ -446,9 +463,9 @@ class Broker:
             await self._listeners.stop(self._ports.clock.now_ms())
 
 
-def _api_versions() -> list[ApiVersion]:
+def _api_versions(modules: Iterable[ApiModule]) -> list[ApiVersion]:
     listed = []
-    for module in APIS:
+    for module in sorted(modules, key=lambda each: each.API.key):
         api = module.API
         least = (
             api.min_version if api.advertised_min_version is None else api.advertised_min_version

@@ -15,6 +15,7 @@ from kafkalite.server.apis.table import ApiTable
 from kafkalite.server.controller_channel import ControllerChannel
 from kafkalite.server.departure import hand_over
 from kafkalite.server.forwarding import Forwarding, Handled
+from kafkalite.server.inter_broker_waits import AwaitedImages
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
 from kafkalite.server.replication import Replication
@@ -53,6 +54,7 @@ class ClusterLink:
         self.replication = Replication(
             config, clock, peers=self.peers, submit=self.controller.submit, image=image
         )
+        self.awaited = AwaitedImages()
         self.apis = CLUSTER_APIS
         """What brokers serve each other besides."""
 

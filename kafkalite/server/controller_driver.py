@@ -59,8 +59,6 @@ from kafkalite.metadata.image import BrokerImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
-    CommitResult,
-    Committed,
     ConfigsEdited,
     Deposed,
     Elected,
@@ -76,7 +74,7 @@ from kafkalite.metadata.store import (
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
 from kafkalite.server.foreign_edits import event_of
-from kafkalite.types import ControllerEpoch, Offset
+from kafkalite.server.store_journal import StoreJournal
 
 _log = logging.getLogger(__name__)
 
@@ -97,32 +95,6 @@ ControllerRequest = (
     | ReplicaEvent
 )
 """Events that brokers ask for; the others come from the store."""
-
-
-class _StoreJournal:
-    """The store as a journal, for one term."""
-
-    def __init__(self, session: MetadataSession, epoch: ControllerEpoch) -> None:
-        self._session = session
-        self._epoch = epoch
-        self.on_committed: Callable[[Offset], None] = lambda offset: None
-
-    def append(
-        self, records: tuple[Change, ...], on_appended: Callable[[Offset | KafkaError], None]
-    ) -> None:
-        """See `Journal`. What the store has committed needs no further wait."""
-
-        def done(result: CommitResult) -> None:
-            if isinstance(result, Committed):
-                self.on_committed(result.end_offset)
-                on_appended(result.end_offset)
-            else:
-                why = f"{result.failure.value} {result.detail}".strip()
-                on_appended(
-                    KafkaError(ErrorCode.NOT_CONTROLLER, f"the controller lost its term: {why}")
-                )
-
-        self._session.commit(self._epoch, records, done)
 
 
 class ControllerDriver:
@@ -278,7 +250,7 @@ class ControllerDriver:
             return  # The term ended while the metadata was on its way.
         core = Controller(self._settings, loaded.image)
         end = loaded.image.end_offset
-        journal = _StoreJournal(self._session, term.epoch)
+        journal = StoreJournal(self._session, term.epoch)
         driver = CoreDriver[Event, Change](
             core,
             journal,

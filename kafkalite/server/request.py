@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.coordinators import Coordinators
     from kafkalite.server.group_coordinators import GroupCoordinators
+    from kafkalite.server.inter_broker_waits import AwaitedImages
     from kafkalite.server.peers import Peers
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.purgatory import Parked
@@ -70,6 +71,8 @@ class Services:
     """What ApiVersions lists, by key."""
     peers: Peers | None = None
     """None: this broker is a cluster of its own."""
+    awaited: AwaitedImages | None = None
+    """None: as `peers`."""
     envelopes: OpensEnvelopes | None = None
     """None: as `peers`."""
 

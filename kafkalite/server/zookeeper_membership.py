@@ -8,10 +8,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.zookeeper_kazoo import Ensemble, KazooZooKeeper
+from kafkalite.server.broker import Broker
+from kafkalite.server.inter_broker import InterBrokerPushes
 from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.zookeeper import ZooKeeperStore
 from kafkalite.stores.zookeeper_founding import found_cluster
@@ -40,6 +44,7 @@ class Membership:
         self._entropy = entropy
         self._joined = asyncio.Event()
         self._inner: ZooKeeperStore | None = None
+        self._pushes: InterBrokerPushes | None = None
 
     async def __aenter__(self) -> Self:
         """`ZooKeeperNotReachedError` when `zookeeper.connection.timeout.ms` is over first."""
@@ -74,6 +79,17 @@ class Membership:
             self._inner.close()
             await self._inner.wait_closed()
 
+    def attach(self, broker: Broker) -> None:
+        """Tell the other brokers what this one decides as the controller. Before the loop runs
+        again after it has started."""
+        link, inner = broker.link, self._inner
+        assert link is not None, "a broker of a cluster"
+        assert inner is not None, "entered"
+        self._pushes = InterBrokerPushes(
+            self._config.node_id, link.listener, link.peers, self._clock
+        )
+        inner.spread = self._pushes.wait_answered
+
     async def wait_joined(self) -> None:
         """Until this broker is a member, and has folded what the cluster has agreed on:
         `ZooKeeperNotReachedError` when that takes too long."""
@@ -87,7 +103,9 @@ class Membership:
                 " is another one running under that id?"
             ) from None
 
-    def _folded(self) -> None:
+    def _folded(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        if self._pushes is not None:
+            self._pushes.apply(image, delta)
         if self._inner is not None and self._inner.is_registered(self._config.node_id):
             self._joined.set()
 

@@ -25,7 +25,6 @@ from typing import NamedTuple, assert_never
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta, whole
-from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -74,11 +73,11 @@ _log = logging.getLogger(__name__)
 _MOST_ENDED = 8
 """Sessions whose end is waited for; a process has one open at a time."""
 
-Spread = Callable[[MetadataImage, MetadataDelta, Callable[[], None]], None]
-"""Tells the other live brokers of a commit, and calls back when all have folded it or are gone."""
+Spread = Callable[[Callable[[], None]], None]
+"""Calls back when the other live brokers have folded what was committed, or are gone."""
 
 
-def _nobody_else(image: MetadataImage, delta: MetadataDelta, on_spread: Callable[[], None]) -> None:
+def _nobody_else(on_spread: Callable[[], None]) -> None:
     on_spread()
 
 
@@ -92,7 +91,7 @@ class ZooKeeperStore:
         clock: Clock,
         entropy: Entropy,
         spread: Spread = _nobody_else,
-        on_fold: Callable[[], None] = lambda: None,
+        on_fold: ImageWatcher = lambda image, delta: None,
     ) -> None:
         """`cluster_id` as `found_cluster` gave it; `on_fold` is called after watchers were.
         Without `spread` a commit is answered when it is durable and this broker has folded it; the
@@ -340,7 +339,7 @@ class ZooKeeperMetadataSession:
                 watcher(image, delta)
             except Exception:  # noqa: BLE001  # One that fails keeps it from nobody.
                 _log.exception("A watcher of broker %d failed", self.broker_id)
-        self._store.on_fold()
+        self._store.on_fold(image, delta)
         for id in delta.brokers:
             old, new = before.get(id), image.brokers.get(id)
             if old is not None and (new is None or new.epoch != old.epoch):
@@ -477,7 +476,7 @@ class ZooKeeperMetadataSession:
         if delta is None:
             on_done(result)
             return
-        self._store.spread(image, delta, lambda: on_done(result))
+        self._store.spread(lambda: on_done(result))
 
     def _commit_failed(self, refused: Refused, on_done: Callable[[CommitResult], None]) -> None:
         lost = refused.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from kafkalite.controller.assignments import manual_partitions, placed_partitions
+from kafkalite.controller.assignments import added_partitions, manual_partitions, placed_partitions
 from kafkalite.controller.events import LoseBroker, RegisterBroker
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
 from tests.controller.sample_cluster import Cluster, assignment, broker_registration, uuid
+from tests.controller.sample_partitions import ids
 
 
 def test_as_assigned_in_any_order() -> None:
@@ -83,3 +84,14 @@ def test_the_directory_is_the_brokers_only_one(log_dirs: Sequence[Uuid], directo
     cluster.feed(RegisterBroker(None, registration, BrokerEpoch(0)))
     (partition,) = placed_partitions(cluster.controller.image, count=1, factor=1, seed=0)
     assert partition.directories == (directory,)
+
+
+def test_partitions_are_added_as_assigned() -> None:
+    image = Cluster(1, 2, 3).controller.image
+    added = added_partitions(image, [ids(3, 1), ids(1, 2)], first=4, factor=2)
+    assert [(each.replicas, each.isr, each.leader) for each in added] == [
+        ((3, 1), (3, 1), 3),
+        ((1, 2), (1, 2), 1),
+    ]
+    with pytest.raises(KafkaError, match="a partition with 1 replica"):
+        added_partitions(image, [ids(3)], first=4, factor=2)

@@ -1,36 +1,89 @@
 from __future__ import annotations
 
+from typing import get_args
+
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
     AllocateProducerIds,
+    AlterConfigs,
+    AssignDirectories,
+    Body,
     BrokerRegistered,
+    ConfigsAltered,
+    CreatePartitions,
     CreateTopics,
+    DeleteTopics,
+    DirectoriesKnown,
+    Event,
+    FailDirectories,
     LoseBroker,
     NewTopic,
+    PartitionsCreated,
+    PartitionsToAdd,
     ProducerIdBlock,
     RegisterBroker,
+    ResourceEdits,
     StartTerm,
     TopicsCreated,
     TopicsDeleted,
     TopicToDelete,
 )
+from kafkalite.controller.replica_events import (
+    AlterPartitions,
+    AlterReassignments,
+    BalanceLeaders,
+    BrokerShutDown,
+    BrokerUnregistered,
+    ElectionType,
+    ElectLeaders,
+    ElectUncleanLeaders,
+    LeadersElected,
+    ListReassignments,
+    PartitionsAltered,
+    ReassignmentsAltered,
+    ReassignmentsListed,
+    ShutDownBroker,
+    UnregisterBroker,
+)
 from kafkalite.core import Reply
+from kafkalite.metadata.image import ConfigResource
 from kafkalite.types import BrokerEpoch, BrokerId
 from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
 
+ID, EPOCH = BrokerId(1), BrokerEpoch(1)
+TOPIC = ConfigResource(2, "a")
+ANSWERS: list[tuple[Event, type | None]] = [
+    (StartTerm(()), None),
+    (RegisterBroker("t", broker_registration(1), EPOCH), BrokerRegistered),
+    (AllocateProducerIds("t", ID, EPOCH), ProducerIdBlock),
+    (CreateTopics("t", (NewTopic("a"),), (uuid(1),), 0), TopicsCreated),
+    (CreatePartitions("t", (PartitionsToAdd("a", 2),), 0), PartitionsCreated),
+    (AlterConfigs("t", (ResourceEdits(TOPIC, ()),), ID, {}), ConfigsAltered),
+    (AssignDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
+    (AlterPartitions("t", ID, EPOCH, ()), PartitionsAltered),
+    (ElectLeaders("t", ElectionType.PREFERRED, None), LeadersElected),
+    (AlterReassignments("t", ()), ReassignmentsAltered),
+    (ListReassignments("t", None), ReassignmentsListed),
+    (BalanceLeaders(), None),
+    (ElectUncleanLeaders(), None),
+    (DeleteTopics("t", (TopicToDelete("a"),)), TopicsDeleted),
+    (FailDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
+    (ShutDownBroker("t", ID, EPOCH), BrokerShutDown),
+    (LoseBroker(ID, EPOCH), None),
+    (UnregisterBroker("t", ID), BrokerUnregistered),
+]
+"""One of each, in an order in which none is refused."""
+
 
 def test_every_event_gets_its_kind_of_answer() -> None:
-    cluster = Cluster()
-    assert cluster.feed(StartTerm(())) is None
-    registration = broker_registration(1)
-    registered = cluster.feed(RegisterBroker("t", registration, BrokerEpoch(1)))
-    assert isinstance(registered, BrokerRegistered)
-    block = cluster.feed(AllocateProducerIds("t", BrokerId(1), BrokerEpoch(1)))
-    assert isinstance(block, ProducerIdBlock)
-    created = cluster.feed(CreateTopics("t", (NewTopic("a"),), (uuid(1),), 0))
-    assert isinstance(created, TopicsCreated)
-    assert isinstance(cluster.delete(TopicToDelete("a")), TopicsDeleted)
-    assert cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1))) is None
+    assert {type(event) for event, _ in ANSWERS} == set(get_args(Event))
+    assert {body for _, body in ANSWERS} - {None} == set(get_args(Body))
+    controller = Controller()
+    for event, body in ANSWERS:
+        outcome = controller.decide(event, NOW)
+        assert [type(reply.body) for reply in outcome.replies] == ([] if body is None else [body])
+        for record in outcome.records:
+            controller.apply(record)
 
 
 def test_the_reply_bears_the_events_token() -> None:

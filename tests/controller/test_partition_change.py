@@ -141,3 +141,31 @@ def test_the_active_brokers_are_candidates() -> None:
     assert candidates.without(BrokerId(1)).log_dirs == {2: (uuid(2002),)}
     moved = cluster.controller.image.brokers[BrokerId(2)]._replace(log_dirs=())
     assert candidates.joined_by(moved).log_dirs == {1: (uuid(2001),), 2: ()}
+
+
+ELIGIBLE = ids(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("eligible", "last", "members", "expected"),
+    [
+        (ELIGIBLE, (), (3,), change(leader=3, isr=[3], eligible_leader_replicas=[])),
+        (ELIGIBLE, ids(1), (1,), None),
+        (
+            (),
+            ids(1),
+            (1, 2),
+            change(leader=1, isr=[1], leader_recovery_state=1, last_known_elr=[]),
+        ),
+        ((), ids(1), (2,), None),
+        ((), ids(1, 2), (1,), None),
+    ],
+)
+def test_where_a_kafka_left_nobody_in_sync_its_eligible_replicas_lead(
+    eligible: tuple[BrokerId, ...],
+    last: tuple[BrokerId, ...],
+    members: tuple[int, ...],
+    expected: PartitionChangeRecord | None,
+) -> None:
+    before = topic((1, 2, 3), (), -1, eligible_leader_replicas=eligible, last_known_elr=last)
+    assert partition_change(before, 0, as_it_is(before), active(*members)) == expected

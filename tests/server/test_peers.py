@@ -1,5 +1,4 @@
-"""Asking other brokers, over the memory network: a real broker answers, or a machine that a test
-holds in its hand."""
+"""Asking other brokers: a real one answers, or a machine that a test holds in its hand."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import BrokerRegistration, LiveBroker, MetadataStore, StoreEvent
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.ports.zookeeper import Delete, ZooKeeperEvent, ZooKeeperSession
@@ -114,15 +112,15 @@ class ZooKeeperHome:
     def told(self, live: LiveBroker, registered: BrokerRegistration) -> BrokerRegistration:
         return registered._replace(incarnation_id=incarnation_of(live.epoch), log_dirs=())
 
-    def _spread(
-        self, image: MetadataImage, delta: MetadataDelta, on_spread: Callable[[], None]
-    ) -> None:
+    def _spread(self, on_spread: Callable[[], None]) -> None:
         """What brokers tell each other over the network: here they look at each other."""
+        controllers = [id for id, each in self._sessions.items() if each.is_controller]
+        wanted = max((self._folded.get(id, 0) for id in controllers), default=0)
         waiting = [id for id, each in self._sessions.items() if each.is_open]
-        if all(self._folded.get(id, 0) >= image.end_offset for id in waiting):
+        if all(self._folded.get(id, 0) >= wanted for id in waiting):
             on_spread()
         else:
-            self.bench.turns.deliver(lambda: self._spread(image, delta, on_spread))
+            self.bench.turns.deliver(lambda: self._spread(on_spread))
 
 
 def over_the_twin() -> Home:

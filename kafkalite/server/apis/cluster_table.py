@@ -10,6 +10,9 @@ from kafkalite.server.apis.table import ApiTable
 
 CLUSTER_APIS: Final = ApiTable(
     (
+        ApiKey.LEADER_AND_ISR,  # 4
+        ApiKey.STOP_REPLICA,  # 5
+        ApiKey.UPDATE_METADATA,  # 6
         ApiKey.CONTROLLED_SHUTDOWN,  # 7
         ApiKey.ALTER_PARTITION,  # 56
         ApiKey.ENVELOPE,  # 58

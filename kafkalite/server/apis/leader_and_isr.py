@@ -1,0 +1,65 @@
+"""LeaderAndIsr: the controller tells a broker who leads the partitions that it keeps.
+
+Versions: 7, the one of Kafka 3.9. Between brokers: clients are not told of it.
+
+It is answered when this broker has read the same in ZooKeeper, and acts by it. Kafka differs: there
+the request itself is what a broker acts by.
+"""
+
+from __future__ import annotations
+
+from kafkalite.errors import ErrorCode
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
+from kafkalite.server.apis.api import Api
+from kafkalite.server.inter_broker_waits import check_controller, has_partition, park_until
+from kafkalite.server.purgatory import Parked
+from kafkalite.server.request import RequestContext
+from kafkalite.types import Uuid
+
+API = Api(
+    ApiKey.LEADER_AND_ISR,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    min_version=7,
+    max_version=7,
+    between_brokers=True,
+)
+
+
+def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
+    """Wait for all of it."""
+    check_controller(ctx, request.controller_epoch, request.broker_epoch)
+    told = [
+        (Uuid(bytes(topic.topic_id)), each.partition_index, each.leader_epoch, each.partition_epoch)
+        for topic in request.topic_states
+        for each in topic.partition_states
+    ]
+
+    def is_there(image: MetadataImage) -> bool:
+        return all(has_partition(image, *each) for each in told)
+
+    answer = LeaderAndIsrResponse(
+        topics=[
+            LeaderAndIsrTopicError(
+                topic_id=Uuid(bytes(topic.topic_id)),
+                partition_errors=[
+                    LeaderAndIsrPartitionError(partition_index=each.partition_index)
+                    for each in topic.partition_states
+                ],
+            )
+            for topic in request.topic_states
+        ]
+    )
+    return park_until(ctx, is_there, lambda: answer)
+
+
+def refuse(request: LeaderAndIsrRequest, code: ErrorCode, message: str) -> LeaderAndIsrResponse:
+    """The code for the whole request."""
+    return LeaderAndIsrResponse(error_code=code)

@@ -1,0 +1,232 @@
+"""What a controller tells other brokers: byte by byte what Kafka 3.9's told in the same place, and
+when it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import pytest
+
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.delta import MetadataDelta, TopicChange, difference
+from kafkalite.metadata.image import (
+    BrokerImage,
+    Endpoint,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
+from kafkalite.protocol.codec import decode, encode
+from kafkalite.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from kafkalite.protocol.messages.stop_replica import StopReplicaRequest
+from kafkalite.protocol.messages.update_metadata import UpdateMetadataRequest
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.inter_broker import AGAIN_MS, InterBrokerPushes, requests_for
+from kafkalite.testing.clock import SteerableClock
+from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch, Uuid
+from tests.controller.sample_cluster import uuid
+from tests.stores.golden_znodes import FOLDER
+
+R = TypeVar("R", bound=Request)
+PLAINTEXT = "PLAINTEXT"
+
+
+def golden(cls: type[R], api: str) -> Iterator[tuple[R, bytes, BrokerId]]:
+    """What was sent: decoded, its bytes behind the header, and to whom."""
+    for line in (FOLDER / "inter-broker.jsonl").read_text().splitlines():
+        recorded = json.loads(line)
+        if recorded["api"] != api:
+            continue
+        frame = bytes.fromhex(recorded["request_hex"])
+        at = 8 + 2 + int.from_bytes(frame[8:10], "big") + 1  # Client id, and no tagged fields.
+        version = cls.__schema__.versions.last
+        assert recorded["version"] == version
+        yield decode(cls, version, frame, at), frame[at:], BrokerId(recorded["to_broker"])
+
+
+def broker(id: int, port: int = 9092, epoch: int = 5) -> BrokerImage:
+    endpoints = (Endpoint(PLAINTEXT, "127.0.0.1", port),)
+    return BrokerImage(BrokerId(id), BrokerEpoch(epoch), uuid(id), endpoints, {}, fenced=False)
+
+
+def ids(numbers: list[int]) -> tuple[BrokerId, ...]:
+    return tuple(map(BrokerId, numbers))
+
+
+def test_leader_and_isr_is_kafkas_byte_by_byte() -> None:
+    seen = 0
+    for request, body, to in golden(LeaderAndIsrRequest, "LeaderAndIsr"):
+        topics, changed, created = {}, [], []
+        for each in request.topic_states:
+            states = {state.partition_index: state for state in each.partition_states}
+            count = max(states) + 1
+            filler = PartitionImage((), (), BrokerId(-1), LeaderEpoch(0), 0)
+            partitions = tuple(
+                PartitionImage(
+                    replicas=ids(states[index].replicas),
+                    isr=ids(states[index].isr),
+                    leader=BrokerId(states[index].leader),
+                    leader_epoch=LeaderEpoch(states[index].leader_epoch),
+                    partition_epoch=states[index].partition_epoch,
+                )
+                if index in states
+                else filler
+                for index in range(count)
+            )
+            topic = TopicImage(each.topic_name, Uuid(bytes(each.topic_id)), partitions)
+            topics[topic.name] = topic
+            before = tuple(
+                None if states.get(index) and states[index].is_new else partition
+                for index, partition in enumerate(partitions)
+            )
+            if None in before:
+                created.append(topic)
+            else:
+                old = tuple(each._replace(isr=()) for each in partitions)
+                changed.append(TopicChange(topic._replace(partitions=old), topic))
+        ports = {each.broker_id: each.port for each in request.live_leaders}
+        brokers = {BrokerId(id): broker(id, port) for id, port in ports.items()}
+        brokers[to] = broker(to, ports.get(to, 1), request.broker_epoch)
+        image = MetadataImage(
+            epoch=ControllerEpoch(request.controller_epoch),
+            controller_id=BrokerId(request.controller_id),
+            topics=topics,
+            brokers=brokers,
+        )
+        epochs = {s.controller_epoch for t in request.topic_states for s in t.partition_states}
+        if epochs != {request.controller_epoch}:
+            continue  # States that an earlier controller wrote: we say the present one.
+        delta = MetadataDelta(created=tuple(created), changed=tuple(changed))
+        ours = next(iter(requests_for(image, delta, brokers[to], PLAINTEXT)))
+        assert isinstance(ours, LeaderAndIsrRequest)
+        theirs = decode(LeaderAndIsrRequest, 7, body, 0)
+        for sent in (ours, theirs):
+            sent.topic_states.sort(key=lambda topic: topic.topic_name)
+            sent.live_leaders.sort(key=lambda leader: leader.broker_id)
+            for topic_state in sent.topic_states:
+                topic_state.partition_states.sort(key=lambda state: state.partition_index)
+        assert encode(ours, 7) == encode(theirs, 7)
+        seen += 1
+    assert seen > 3
+
+
+class SentPeers:
+    """Peers that keep what they are asked, until the test answers."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[BrokerId, Request]] = []
+        self._replies: list[Callable[[Response | KafkaError], None]] = []
+
+    def ask(
+        self,
+        broker_id: BrokerId,
+        request: Request,
+        on_reply: Callable[[Response | KafkaError], None],
+        *,
+        timeout_ms: int,
+        purpose: str = "",
+    ) -> None:
+        self.sent.append((broker_id, request))
+        self._replies.append(on_reply)
+
+    def answer(self, reply: Response | KafkaError | None = None) -> None:
+        """All that was asked so far."""
+        replies, self._replies = self._replies, []
+        for on_reply in replies:
+            on_reply(LeaderAndIsrResponse() if reply is None else reply)
+
+    def took(self) -> list[tuple[int, str]]:
+        sent, self.sent = self.sent, []
+        return [(id, type(each).__name__.removesuffix("Request")) for id, each in sent]
+
+
+ONE = BrokerId(1)
+TOPIC = TopicImage(
+    "t", uuid(1), (PartitionImage(ids([2, 3]), ids([2, 3]), BrokerId(2), LeaderEpoch(0), 0),)
+)
+BARE = MetadataImage(
+    controller_id=ONE, epoch=ControllerEpoch(1), brokers={BrokerId(n): broker(n) for n in (1, 2, 3)}
+)
+WITH_TOPIC = BARE._replace(topics={"t": TOPIC}, topics_by_id={TOPIC.id: TOPIC})
+
+
+class Told:
+    def __init__(self) -> None:
+        self.peers = SentPeers()
+        self.clock = SteerableClock()
+        self.pushes = InterBrokerPushes(ONE, PLAINTEXT, self.peers, self.clock)
+        self.image = MetadataImage()
+
+    def becomes(self, image: MetadataImage) -> list[tuple[int, str]]:
+        delta = difference(self.image, image)
+        self.image = image
+        self.pushes.apply(image, delta)
+        return self.peers.took()
+
+
+def test_who_is_not_the_controller_is_silent() -> None:
+    told = Told()
+    assert told.becomes(WITH_TOPIC._replace(controller_id=BrokerId(2))) == []
+
+
+def test_a_new_controller_tells_everything_and_then_what_changes() -> None:
+    told = Told()
+    told.becomes(WITH_TOPIC._replace(controller_id=BrokerId(2)))
+    all_of_it = [(2, "LeaderAndIsr"), (2, "UpdateMetadata"), (3, "LeaderAndIsr")]
+    assert told.becomes(WITH_TOPIC) == [*all_of_it, (3, "UpdateMetadata")]
+    assert told.becomes(WITH_TOPIC) == []
+    joined = WITH_TOPIC._replace(brokers={**WITH_TOPIC.brokers, BrokerId(4): broker(4)})
+    assert told.becomes(joined) == [(id, "UpdateMetadata") for id in (2, 3, 4)]
+    assert told.becomes(joined._replace(topics={}, topics_by_id={})) == [
+        (2, "UpdateMetadata"), (2, "StopReplica"),
+        (3, "UpdateMetadata"), (3, "StopReplica"),
+        (4, "UpdateMetadata"),
+    ]  # fmt: skip
+
+
+def test_what_is_deleted_or_moved_away_is_stopped() -> None:
+    gone = MetadataDelta(deleted=(TOPIC,))
+    update, stop = requests_for(BARE, gone, broker(2), PLAINTEXT)
+    assert isinstance(update, UpdateMetadataRequest)
+    assert [s.leader for t in update.topic_states for s in t.partition_states] == [-2]
+    assert isinstance(stop, StopReplicaRequest)
+    (state,) = stop.topic_states[0].partition_states
+    assert (state.leader_epoch, state.delete_partition) == (-2, True)
+    moved = TOPIC._replace(
+        partitions=(TOPIC.partitions[0]._replace(replicas=ids([3]), leader_epoch=LeaderEpoch(4)),)
+    )
+    _, stop = requests_for(
+        BARE, MetadataDelta(changed=(TopicChange(TOPIC, moved),)), broker(2), PLAINTEXT
+    )
+    assert isinstance(stop, StopReplicaRequest)
+    (state,) = stop.topic_states[0].partition_states
+    assert (state.leader_epoch, state.delete_partition) == (4, True)
+
+
+def test_a_commit_waits_for_all_answers() -> None:
+    told = Told()
+    done: list[str] = []
+    told.pushes.wait_answered(lambda: done.append("nothing was told"))
+    told.becomes(WITH_TOPIC)
+    told.pushes.wait_answered(lambda: done.append("all"))
+    assert done == ["nothing was told"]
+    told.peers.answer()
+    assert done == ["nothing was told", "all"]
+
+
+@pytest.mark.anyio
+async def test_who_does_not_answer_is_told_everything_again() -> None:
+    told = Told()
+    told.becomes(BARE)
+    told.peers.answer(KafkaError(ErrorCode.NETWORK_EXCEPTION))
+    assert told.peers.took() == []
+    told.clock.advance(AGAIN_MS)
+    assert told.peers.took() == [(2, "UpdateMetadata"), (3, "UpdateMetadata")]
+    told.peers.answer(KafkaError(ErrorCode.NETWORK_EXCEPTION))
+    told.becomes(BARE._replace(brokers={ONE: broker(1), BrokerId(3): broker(3, epoch=6)}))
+    told.peers.answer()
+    told.peers.took()
+    told.clock.advance(AGAIN_MS)
+    assert told.peers.took() == [], "one is gone, and the other has come anew"

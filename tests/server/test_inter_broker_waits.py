@@ -1,0 +1,145 @@
+"""A broker's answers to its controller: as soon as it has folded what it was told of."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
+)
+from kafkalite.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from kafkalite.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from kafkalite.protocol.schema import Response
+from kafkalite.server.apis import leader_and_isr, stop_replica, update_metadata
+from kafkalite.server.inter_broker_waits import WITHIN_MS, AwaitedImages
+from kafkalite.server.purgatory import Parked
+from kafkalite.testing.clock import SteerableClock
+from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch
+from tests.server.test_inter_broker import ONE, TOPIC, WITH_TOPIC
+
+
+class Services:
+    def __init__(self) -> None:
+        self.image = MetadataImage(epoch=ControllerEpoch(1), brokers=WITH_TOPIC.brokers)
+        self.awaited = AwaitedImages()
+        self.clock = SteerableClock()
+        self.broker_id = BrokerId(2)
+
+
+class Context:
+    """What these handlers ask of a `RequestContext`."""
+
+    def __init__(self) -> None:
+        self.services = Services()
+
+    def folds(self, image: MetadataImage) -> None:
+        self.services.image = image
+        self.services.awaited.apply(image)
+
+
+def leader_and_isr_of(*, controller_epoch: int = 1, broker_epoch: int = 5) -> LeaderAndIsrRequest:
+    state = LeaderAndIsrPartitionState(partition_index=0, leader=2, leader_epoch=0)
+    topics = [LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC.id, partition_states=[state])]
+    return LeaderAndIsrRequest(
+        controller_id=ONE,
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        topic_states=topics,
+    )
+
+
+def update_metadata_of(leader: int) -> UpdateMetadataRequest:
+    state = UpdateMetadataPartitionState(partition_index=0, leader=leader, leader_epoch=leader)
+    topics = [UpdateMetadataTopicState(topic_name="t", topic_id=TOPIC.id, partition_states=[state])]
+    return UpdateMetadataRequest(controller_epoch=1, broker_epoch=5, topic_states=topics)
+
+
+def answers_of(parked: Parked) -> list[Response | None]:
+    answers: list[Response | None] = []
+    parked.then(lambda make: answers.append(make()))
+    return answers
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_leaders_are_answered_when_they_are_folded() -> None:
+    ctx = Context()
+    answers = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of()))  # type: ignore[arg-type]  # See `Context`.
+    ctx.folds(ctx.services.image)
+    assert answers == []
+    ctx.folds(WITH_TOPIC)
+    (answer,) = answers
+    assert isinstance(answer, LeaderAndIsrResponse)
+    assert [each.topic_id for each in answer.topics] == [TOPIC.id]
+    assert [e.error_code for t in answer.topics for e in t.partition_errors] == [0]
+
+
+@pytest.mark.anyio
+async def test_old_news_is_answered_after_a_while() -> None:
+    ctx = Context()
+    answers = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of()))  # type: ignore[arg-type]  # As above.
+    ctx.services.clock.advance(WITHIN_MS)
+    assert len(answers) == 1
+    ctx.folds(WITH_TOPIC)
+    assert len(answers) == 1
+
+
+@pytest.mark.anyio
+async def test_metadata_is_answered_when_topics_have_come_and_gone() -> None:
+    ctx = Context()
+    come = answers_of(update_metadata.handle(ctx, update_metadata_of(2)))  # type: ignore[arg-type]  # As above.
+    gone = answers_of(update_metadata.handle(ctx, update_metadata_of(-2)))  # type: ignore[arg-type]  # As above.
+    assert (len(come), len(gone)) == (0, 1)
+    ctx.folds(WITH_TOPIC)
+    assert len(come) == 0, "the epoch that was told of is not there yet"
+    newest = TOPIC._replace(partitions=(TOPIC.partitions[0]._replace(leader_epoch=LeaderEpoch(9)),))
+    ctx.folds(WITH_TOPIC._replace(topics={"t": newest}, topics_by_id={TOPIC.id: newest}))
+    assert len(come) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"controller_epoch": 0}, ErrorCode.STALE_CONTROLLER_EPOCH),
+        ({"broker_epoch": 4}, ErrorCode.STALE_BROKER_EPOCH),
+    ],
+)
+def test_who_was_deposed_or_means_another_life_is_refused(
+    fields: dict[str, int], code: ErrorCode
+) -> None:
+    request = leader_and_isr_of(**fields)
+    with pytest.raises(KafkaError) as refused:
+        leader_and_isr.handle(Context(), request)  # type: ignore[arg-type]  # As above.
+    assert refused.value.code is code
+    assert leader_and_isr.refuse(request, code, "").error_code == code
+    assert update_metadata.refuse(update_metadata_of(1), code, "").error_code == code
+
+
+def test_stopped_replicas_are_noted() -> None:
+    state = StopReplicaPartitionState(partition_index=3, leader_epoch=-2, delete_partition=True)
+    request = StopReplicaRequest(
+        controller_epoch=1,
+        broker_epoch=5,
+        topic_states=[StopReplicaTopicState(topic_name="t", partition_states=[state])],
+    )
+    answer = stop_replica.handle(Context(), request)  # type: ignore[arg-type]  # As above.
+    (error,) = answer.partition_errors
+    assert (error.topic_name, error.partition_index, error.error_code) == ("t", 3, 0)
+    assert stop_replica.refuse(request, ErrorCode.NOT_CONTROLLER, "").error_code == 41
