@@ -245,8 +245,7 @@ def test_what_an_api_does_and_does_not_is_said() -> None:
     said = {row["API"]: row for row in table("## Served")}
     for name in ("AlterConfigs", "IncrementalAlterConfigs"):  # brokers' settings too.
         assert re.search(r"topics?\b.*\bbrokers?\b", said[name]["what it does"])
-    # Replicas are chosen, of which none has anything to give before replication.
-    assert "followers" in said["Fetch"]["missing"]
+    assert said["Fetch"]["missing"] == "nothing"
     assert "sent to none" in TEXT.partition("- **Fetch**: ")[2].partition("\n")[0]
 
 
