@@ -246,6 +246,7 @@ def test_what_an_api_does_and_does_not_is_said() -> None:
     said = {row["API"]: row for row in table("## Served")}
     for name in ("AlterConfigs", "IncrementalAlterConfigs"):  # brokers' settings too.
         assert re.search(r"topics?\b.*\bbrokers?\b", said[name]["what it does"])
+    assert said["Fetch"]["missing"] == "nothing"
 
 
 def test_links_lead_somewhere() -> None:

@@ -18,7 +18,7 @@ committed when several leaders follow each other quickly (KIP-279): of an epoch 
 know itself it cuts all, and the next answer tells of an earlier one.
 
 Kafka differs: to a leader whose Fetch is older than version 12 it sends OffsetForLeaderEpoch
-first. Here such leaders, of Kafka 2.6 and before, are not followed.
+first. Here leaders whose Fetch is older than 15, of Kafka 3.4 and before, are not followed.
 
 Source: Kafka's `AbstractFetcherThread` (processFetchRequest, getOffsetTruncationState,
 fetchOffsetAndTruncate) and `ReplicaFetcherThread` (processPartitionData).

@@ -147,6 +147,8 @@ def requests_for(
     """What that broker is told of what changed, in Kafka's order."""
     changes = tuple(delta.partitions())
     own = [change for change in changes if broker.id in change.after.replicas]
+    if own and delta.brokers:  # A Kafka follows none that it has not heard to be alive.
+        yield _update_metadata(image, (), (), broker)
     if own:
         yield _leader_and_isr(image, own, broker, listener)
     if changes or delta.brokers or delta.deleted:
