@@ -246,7 +246,8 @@ def test_what_an_api_does_and_does_not_is_said() -> None:
     for name in ("AlterConfigs", "IncrementalAlterConfigs"):  # brokers' settings too.
         assert re.search(r"topics?\b.*\bbrokers?\b", said[name]["what it does"])
     assert said["Fetch"]["missing"] == "nothing"
-    assert "sent to none" in TEXT.partition("- **Fetch**: ")[2].partition("\n")[0]
+    assert "both protocols" in said["ConsumerGroupHeartbeat"]["missing"]
+    assert "migration" in TEXT.partition("- **ConsumerGroupHeartbeat**: ")[2].partition("\n")[0]
 
 
 def test_links_lead_somewhere() -> None:
