@@ -12,7 +12,7 @@ from kafkalite.protocol.messages import alter_configs, incremental_alter_configs
 from kafkalite.protocol.schema import Response
 from kafkalite.server.controller_answers import parked_answer
 from kafkalite.server.purgatory import Parked
-from kafkalite.server.request import Services
+from kafkalite.server.request import RequestContext
 
 A = TypeVar(
     "A",
@@ -24,7 +24,7 @@ Resource = alter_configs.AlterConfigsResource | incremental_alter_configs.AlterC
 
 
 def alter(
-    services: Services,
+    ctx: RequestContext,
     resources: Iterable[ResourceEdits],
     kind: type[A],
     respond: Callable[[list[A]], Response],
@@ -38,12 +38,14 @@ def alter(
     def answer(altered: ConfigsAltered) -> Response:
         return respond(_told(kind, altered))
 
+    services = ctx.services
     parked, on_reply = parked_answer(services, answer=answer, refuse=refuse)
     event = AlterConfigs(
         token=None,
         resources=tuple(resources),
-        asked=services.broker_id,
-        own_settings=services.config.settings,
+        asked=ctx.asked,
+        # Another broker's file is not known here: what is in it is not held against the change.
+        own_settings=services.config.settings if ctx.asked == services.broker_id else {},
         replaces_all=replaces_all,
         validate_only=validate_only,
     )

@@ -33,7 +33,7 @@ from kafkalite.server.controller_channel import (
     ControllerChannel,
     is_worth_another_try,
 )
-from kafkalite.server.envelopes import envelope, is_from_a_former_controller
+from kafkalite.server.envelopes import envelope, is_from_a_former_controller, sender_of
 from kafkalite.server.peers import Peers
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext
@@ -79,6 +79,7 @@ class Forwarding:
         if not self._controller.active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
         module, inner, request = self._unwrap(ctx, sealed.request_data)
+        inner.asked = sender_of(sealed) or inner.asked
         answer = self._handled(module, inner, request)
         if not isinstance(answer, Parked):
             return _seal(inner, module, answer)
@@ -114,7 +115,6 @@ class Forwarding:
         inner = RequestContext(
             ctx.services, ctx.connection, version, header.correlation_id, header.client_id
         )
-        inner.is_forwarded = True
         return module, inner, request
 
 
@@ -157,7 +157,7 @@ class _Forwarded:
             left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
             forwarding._peers.ask(
                 controller,
-                envelope(self._ctx.frame, host=host),
+                envelope(self._ctx.frame, host=host, sender=self._ctx.asked),
                 self._told,
                 timeout_ms=left_ms,
                 purpose=PURPOSE,

@@ -106,7 +106,7 @@ class RequestContext:
     """A request's header and where it came from. Slotted by hand: one is made for every request."""
 
     __slots__ = (
-        "client_id", "connection", "correlation_id", "frame", "is_forwarded", "services", "version",
+        "asked", "client_id", "connection", "correlation_id", "frame", "services", "version",
     )  # fmt: skip
 
     def __init__(
@@ -124,5 +124,5 @@ class RequestContext:
         self.client_id = client_id
         self.frame: bytes | None = None
         """The whole request, without its length, where it may have to be handed on."""
-        self.is_forwarded = False
-        """Whether another broker took it, and has handed it on."""
+        self.asked = services.broker_id
+        """The broker that the client asked: another one, where that has handed it on."""

@@ -9,6 +9,12 @@ from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVers
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafkalite.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from kafkalite.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from kafkalite.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -177,6 +183,25 @@ async def test_producer_ids_of_two_brokers_are_never_the_same(simulation: Simula
         ]
         assert len(set(ids)) == 6
         assert min(ids) >= 0
+
+
+@simulated
+async def test_a_broker_is_asked_about_its_own_settings_wherever_the_controller_is(
+    simulation: Simulation,
+) -> None:
+    async with cluster_of(simulation) as cluster:
+
+        async def alter(asked: int, about: str) -> int:
+            change = AlterableConfig(name="log.retention.ms", config_operation=0, value="60000")
+            resource = AlterConfigsResource(resource_type=4, resource_name=about, configs=[change])
+            request = IncrementalAlterConfigsRequest(resources=[resource])
+            answer = await cluster.ask(asked, request, 1, IncrementalAlterConfigsResponse)
+            return answer.responses[0].error_code
+
+        assert [await alter(id, str(id)) for id in (1, 2, 3)] == [0, 0, 0]
+        assert await alter(2, "") == 0
+        assert await alter(2, "3") == ErrorCode.INVALID_REQUEST
+        assert await alter(2, "1") == ErrorCode.INVALID_REQUEST
 
 
 @simulated

@@ -47,7 +47,7 @@ API = Api(
 def handle(ctx: RequestContext, request: AlterConfigsRequest) -> Parked:
     """Ask the controller, and wait for it."""
     return alter(
-        ctx.services,
+        ctx,
         map(_wanted, request.resources),
         AlterConfigsResourceResponse,
         respond=_response,
