@@ -50,9 +50,6 @@ class FollowerSession:
     def __len__(self) -> int:
         return len(self._wanted)
 
-    def __contains__(self, key: PartitionKey) -> bool:
-        return key in self._wanted
-
     def asked(self, key: PartitionKey) -> FetchPartition | None:
         """How the leader was asked for it last; None when that is to be told otherwise, or was not
         told yet, or it is not fetched."""

@@ -80,7 +80,10 @@ class FetchReader:
     ) -> None:
         """`after_wait`: the pass upon which the request began to wait."""
         self._ctx = ctx
-        self._budget = FetchBudget(min(request.max_bytes, ctx.services.config.fetch_max_bytes))
+        limit = request.max_bytes
+        if replica_of(request) < 0:
+            limit = min(limit, ctx.services.config.fetch_max_bytes)
+        self._budget = FetchBudget(limit)
         self._is_committed = request.isolation_level == READ_COMMITTED
         self._follower = replica_of(request)
         self._replica_epoch = BrokerEpoch(request.replica_state.replica_epoch)

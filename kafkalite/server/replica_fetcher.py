@@ -71,8 +71,11 @@ class ReplicaFetcher:
         self._config = config
         self._session = FollowerSession()
         self._followed: dict[PartitionKey, FollowedPartition] = {}
+        self._left_out: dict[PartitionKey, FollowedPartition] = {}
+        """Those that are not in the session: they wait, or are stopped, or the leader was asked
+        where its log ends."""
         self._asking: dict[FollowedPartition, None] = {}
-        """Of which the leader was asked where its log ends."""
+        """The last of these."""
         self._in_flight = 0
         self._named_since: frozenset[PartitionKey] = frozenset()
         """By the second of two in flight: what the first tells of these is out of date."""
@@ -88,6 +91,7 @@ class ReplicaFetcher:
     def follow(self, followed: FollowedPartition) -> None:
         """Fetch it from now on; one that is followed already begins anew."""
         self._followed[followed.key] = followed
+        self._left_out.pop(followed.key, None)
         self._failed_until_ms = TimestampMs(0)  # The metadata knows better.
         self._session.want(followed.key, followed.asked())
         self._fetch_soon()
@@ -95,6 +99,7 @@ class ReplicaFetcher:
     def leave(self, key: PartitionKey) -> None:
         """Fetch it no more."""
         self._followed.pop(key, None)
+        self._left_out.pop(key, None)
         self._session.leave_out(key)
 
     def stop(self) -> None:
@@ -152,12 +157,11 @@ class ReplicaFetcher:
 
     def _take_in_ready(self, now: TimestampMs) -> None:
         """Those that have waited long enough are in the session again."""
-        if len(self._session) == len(self._followed):
-            return
-        for key, followed in self._followed.items():
-            if key in self._session or followed in self._asking or followed.core.is_stopped:
+        for key, followed in list(self._left_out.items()):
+            if followed in self._asking or followed.core.is_stopped:
                 continue
             if followed.core.is_ready(now):
+                del self._left_out[key]
                 self._session.want(key, followed.asked())
             else:
                 self._call_at(followed.core.ready_ms)
@@ -216,6 +220,7 @@ class ReplicaFetcher:
                 session.want(followed.key, followed.asked())
             return
         session.leave_out(followed.key)
+        self._left_out[followed.key] = followed
         if step is Step.ASK_END:
             self._asking[followed] = None
             self._ask_offset(followed, LATEST)

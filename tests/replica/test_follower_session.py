@@ -65,7 +65,7 @@ def test_what_is_left_out_is_told_once() -> None:
     want(session, key(B))
     made = request(session)
     assert (named(made), forgotten(made)) == ([("b", 0, 0)], [("a", [0, 1])])
-    assert (len(session), key(A) in session, key(B) in session) == (1, False, True)
+    assert len(session) == 1
     session.succeeded(77)
     assert forgotten(request(session)) == []
 
