@@ -1,0 +1,125 @@
+"""A session as every Kafka book shows it, over a real ZooKeeper: with Kafka 2.6's own tools, and
+each znode held against those of a real cluster at the same moment (`tests/data/zookeeper`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests.zookeeper_cluster import ZooKeeperCluster
+from compat_tests.zookeeper_process import ZooKeeperProcess
+from tests.stores.golden_znodes import moment
+
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+TOPIC = "my-replicated-topic"
+
+
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
+    cluster = ZooKeeperCluster(ensemble, tmp_path)
+    yield cluster
+    cluster.close()
+
+
+def leaders(state: dict[str, Any]) -> tuple[int, list[int]]:  # Any: JSON.
+    """Leader and ISR. Replicas that come back stand there in the order of ids, and not at its end;
+    and of a shrunk ISR Kafka 4 does not raise the leader epoch, as 3.9 does."""
+    return state["leader"], sorted(state["isr"])
+
+
+def wanted(name: str, topic: str) -> dict[int, tuple[int, list[int]]]:
+    """By partition, at that golden moment."""
+    golden = moment(name)
+    found = {}
+    for partition in range(3):
+        node = golden.get(f"/brokers/topics/{topic}/partitions/{partition}/state")
+        if node is not None and node.data is not None:
+            found[partition] = leaders(json.loads(node.data))
+    return found
+
+
+def reaches(cluster: ZooKeeperCluster, name: str, topic: str) -> None:
+    """Its partitions come to stand as at that golden moment, and so does its assignment."""
+    states = wanted(name, topic)
+    assert states
+
+    def is_there() -> bool:
+        now = {each: cluster.state(topic, each) for each in states}
+        return all(now.values()) and {e: leaders(s) for e, s in now.items()} == states
+
+    cluster.wait(is_there, f"{topic} is not as in {name}")
+    theirs = json.loads(moment(name)[f"/brokers/topics/{topic}"].data or b"")
+    ours = cluster.json(f"/brokers/topics/{topic}")
+    assert {**ours, "topic_id": ""} == {**theirs, "topic_id": ""}
+    config = f"/config/topics/{topic}"
+    assert cluster.data(config) == moment(name)[config].data
+
+
+def test_the_books_session(cluster: ZooKeeperCluster) -> None:
+    cluster.start_lite(0, 1, 2)
+    for path, node in moment("1-three-brokers-up").items():
+        if node.data is None and not path.startswith("/brokers/topics/"):
+            assert cluster.data(path) in (b"", None if path == "/" else b""), path
+
+    cluster.tool(
+        "TopicCommand", "--create", "--topic", TOPIC, "--replica-assignment", "0:2:1,2:1:0,1:0:2"
+    )
+    compacted = ("--config", "cleanup.policy=compact")
+    assigned = ("--replica-assignment", "1")
+    cluster.tool("TopicCommand", "--create", "--topic", "cfg", *assigned, *compacted)
+    reaches(cluster, "1-three-brokers-up", TOPIC)
+    reaches(cluster, "1-three-brokers-up", "cfg")
+    described = cluster.tool("TopicCommand", "--describe", "--topic", TOPIC)
+    assert "Partition: 1\tLeader: 2\tReplicas: 2,1,0\tIsr: 2,1,0" in described
+
+    grown = ("--partitions", "3", "--replica-assignment", "1,2,0")
+    cluster.tool("TopicCommand", "--alter", "--topic", "cfg", *grown)
+    reaches(cluster, "2-partitions-added", "cfg")
+
+    cluster.kill(1)
+    reaches(cluster, "3-broker-1-killed", TOPIC)
+    reaches(cluster, "3-broker-1-killed", "cfg")
+
+    cluster.start_lite(1)
+    reaches(cluster, "4-broker-1-back", TOPIC)
+    reaches(cluster, "4-broker-1-back", "cfg")
+
+    cluster.tool("PreferredReplicaLeaderElectionCommand")
+    reaches(cluster, "5-preferred-election", TOPIC)
+    cluster.wait(
+        lambda: cluster.data("/admin/preferred_replica_election") is None, "the wish stays"
+    )
+
+    epoch = int(cluster.data("/controller_epoch") or b"")
+    gone = cluster.controller()
+    cluster.kill(gone)
+    cluster.wait(lambda: cluster.controller() not in (gone, -1), "nobody else is controller")
+    assert int(cluster.data("/controller_epoch") or b"") == epoch + 1
+    cluster.wait(
+        lambda: all(gone not in cluster.state(TOPIC, each)["isr"] for each in range(3)),
+        "the new controller leaves the old one in sync",
+    )
+    cluster.start_lite(gone)
+    cluster.wait(
+        lambda: all(len(cluster.state(TOPIC, each)["isr"]) == 3 for each in range(3)),
+        "not all are in sync again",
+    )
+
+    cluster.tool("TopicCommand", "--delete", "--topic", "cfg")
+    for path in ("/brokers/topics/cfg", "/config/topics/cfg", "/admin/delete_topics/cfg"):
+        cluster.wait(lambda path=path: cluster.data(path) is None, f"{path} stays")  # type: ignore[misc]  # A loop's value.
+    assert [cluster.lite[id].stop() for id in (0, 1, 2)] == [0, 0, 0]
+    cluster.lite.clear()
+    assert cluster.data("/brokers/ids/1") is None

@@ -1,0 +1,177 @@
+"""A cluster over a real ZooKeeper: brokers of kafkalite and of Kafka 3.9.2, each a process of its
+own, and the tools of Kafka 2.6 beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from compat_tests.process import KAFKALITE, READY
+from compat_tests.zookeeper_process import ORACLE, ZooKeeperProcess
+
+SESSION_MS = 4_000
+"""The least that a ZooKeeper with Kafka's tick takes: so long a killed broker seems to live."""
+
+WITHIN_S = 60.0
+LOOK_EVERY_S = 0.05
+
+
+class LiteBroker:
+    """`kafkalite serve --zookeeper`."""
+
+    def __init__(self, id: int, data: Path, hosts: str, *, port: int = 0) -> None:
+        self.id = id
+        self._errors = data.with_name(f"{data.name}.stderr")
+        options = ("--node-id", str(id), "--port", str(port), "--data", str(data))
+        session = f"zookeeper.session.timeout.ms={SESSION_MS}"
+        with self._errors.open("a") as sink:
+            self._process = subprocess.Popen(
+                [*KAFKALITE, "serve", *options, "--zookeeper", hosts, "--set", session],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                text=True,
+            )
+
+    def wait_ready(self) -> str:
+        """`HOST:PORT`."""
+        assert self._process.stdout is not None
+        first = self._process.stdout.readline()
+        ready = READY.match(first)
+        assert ready is not None, f"{first!r}; stderr: {self._errors.read_text()}"
+        return ready["address"]
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+        self._process.communicate(timeout=30)
+
+    def stop(self) -> int:
+        """SIGTERM, and the exit code."""
+        self._process.terminate()
+        self._process.communicate(timeout=60)
+        return self._process.returncode
+
+
+class RealBroker:
+    """Kafka 3.9.2 in ZooKeeper mode."""
+
+    def __init__(self, id: int, data: Path, hosts: str) -> None:
+        self.id = id
+        self.data = data
+        settings = (
+            f"zookeeper.session.timeout.ms={SESSION_MS}",
+            "offsets.topic.replication.factor=3",
+            "transaction.state.log.replication.factor=3",
+        )
+        sets = [word for each in settings for word in ("--config", each)]
+        said = call(
+            "kafka-zk", "start", "--id", str(id), "--zookeeper", hosts, "--port", "0",
+            "--data", str(data), *sets,
+        )  # fmt: skip
+        found = re.search(r"bootstrap=(\S+) pid=(\d+)", said)
+        assert found, said
+        self.address, self.pid = found[1], int(found[2])
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        os.kill(self.pid, 9)
+
+    def stop(self) -> None:
+        """As a person does; harmless when it is gone."""
+        call("kafka-zk", "stop", str(self.data))
+
+
+class ZooKeeperCluster:
+    """Everything of one test. `close` it."""
+
+    def __init__(self, zookeeper: ZooKeeperProcess, folder: Path) -> None:
+        self.hosts = zookeeper.new_chroot()
+        self.folder = folder
+        self.lite: dict[int, LiteBroker] = {}
+        self.real: dict[int, RealBroker] = {}
+        self.addresses: dict[int, str] = {}
+        from kazoo.client import KazooClient
+
+        self._kazoo: Any = KazooClient(zookeeper.address)  # Any: kazoo has no types.
+        self._kazoo.start()
+        self._chroot = "/" + self.hosts.partition("/")[2]
+
+    def start_lite(self, *ids: int) -> None:
+        """On their folders of before, if there are any."""
+        for id in ids:
+            port = int(self.addresses.get(id, ":0").rpartition(":")[2])
+            self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
+        for id in ids:
+            self.addresses[id] = self.lite[id].wait_ready()
+
+    def start_real(self, id: int) -> None:
+        self.real[id] = RealBroker(id, self.folder / f"real-{id}", self.hosts)
+        self.addresses[id] = self.real[id].address
+
+    def kill(self, id: int) -> None:
+        broker = self.lite.pop(id, None)
+        if broker is None:
+            self.real[id].kill()
+        else:
+            broker.kill()
+
+    def close(self) -> None:
+        for id in tuple(self.lite):
+            self.kill(id)
+        for broker in self.real.values():
+            broker.stop()
+        self._kazoo.stop()
+        self._kazoo.close()
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(self.addresses.values())
+
+    def tool(self, name: str, *arguments: str) -> str:
+        """One of Kafka 2.6's, which speaks to ZooKeeper."""
+        return call("kafka-26", f"kafka.admin.{name}", "--zookeeper", self.hosts, *arguments)
+
+    def data(self, path: str) -> bytes | None:
+        """None when there is no such znode."""
+        path = self._chroot + path
+        if self._kazoo.exists(path) is None:
+            return None
+        content: bytes = self._kazoo.get(path)[0]
+        return content
+
+    def json(self, path: str) -> dict[str, Any]:  # Any: JSON.
+        found = json.loads(self.data(path) or b"{}")
+        assert isinstance(found, dict)
+        return found
+
+    def controller(self) -> int:
+        return int(self.json("/controller").get("brokerid", -1))
+
+    def state(self, topic: str, partition: int) -> dict[str, Any]:  # Any: JSON.
+        return self.json(f"/brokers/topics/{topic}/partitions/{partition}/state")
+
+    def wait(self, holds: Callable[[], bool], what: str) -> None:
+        """Look from time to time. `AssertionError` when it does not come to pass."""
+        until = time.monotonic() + WITHIN_S  # noqa: TID251  # A real cluster has the real time.
+        while not holds():
+            assert time.monotonic() < until, what  # noqa: TID251  # As above.
+            time.sleep(LOOK_EVERY_S)  # noqa: TID251  # As above.
+
+
+def call(command: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [ORACLE / command, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        env={**os.environ, "KAFKA_HEAP_OPTS": "-Xmx512M"},
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
