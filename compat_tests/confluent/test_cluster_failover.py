@@ -208,6 +208,69 @@ def _commit(consumer: Consumer) -> None:
     raise AssertionError("no commit in 100 tries")
 
 
+def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -> None:
+    cluster.create_topic("t", 3)
+    producer = Producer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "transactional.id": "payments",
+            "reconnect.backoff.max.ms": 200,
+            "retry.backoff.ms": 20,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(WITHIN_S)
+    committed = []
+    for number in range(12):
+        producer.begin_transaction()
+        values = [f"{number}-{each}".encode() for each in range(5)]
+        for value in values:
+            producer.produce("t", value, key=value)
+        producer.flush(WITHIN_S)
+        if number in (3, 7):
+            victim = cluster.brokers[number % 2]
+            cluster.kill(victim)
+            cluster.restart(victim)
+        if number % 3 == 2:
+            _until_done(producer.abort_transaction)
+        else:
+            _until_done(producer.commit_transaction)
+            committed += values
+        if number in (3, 7):
+            cluster.wait_until_in_sync()
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "readers",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.subscribe(["t"])
+    found: list[object] = []
+    while len(found) < len(committed):
+        message = consumer.poll(WITHIN_S)
+        assert message is not None, f"only {len(found)} of {len(committed)} records came"
+        assert message.error() is None, message.error()
+        found.append(message.value())
+    assert consumer.poll(0.5) is None
+    consumer.close()
+    assert sorted(map(str, found)) == sorted(map(str, committed))
+
+
+def _until_done(end: Callable[[float], None]) -> None:
+    """As librdkafka tells applications to: again, while the error is retriable."""
+    for _ in range(20):
+        try:
+            end(WITHIN_S)
+        except KafkaException as error:
+            if not error.args[0].retriable():
+                raise
+        else:
+            return
+    raise AssertionError("not done in 20 tries")
+
+
 def test_admin_goes_on_when_the_controller_dies(cluster: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     for name in ("a", "b", "c"):

@@ -200,6 +200,7 @@ class Broker:
             self._controller,
             ports.clock,
             route_markers=None if self._link is None else self._link.marker_routes,
+            ask_elsewhere=None if self._link is None else self._link.verification_routes.ask,
         )
         return Services(
             broker_id=config.node_id,

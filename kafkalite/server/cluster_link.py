@@ -20,6 +20,7 @@ from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
 from kafkalite.server.replication import Replication
 from kafkalite.server.transaction_markers import Markers
+from kafkalite.server.verification_routes import VerificationRoutes
 
 
 class ClusterLink:
@@ -55,6 +56,10 @@ class ClusterLink:
             config, clock, peers=self.peers, submit=self.controller.submit, image=image
         )
         self.awaited = AwaitedImages()
+        self.verification_routes = VerificationRoutes(
+            self._broker_id, self.peers, image, self._timeout_ms
+        )
+        """To coordinators of transactions elsewhere."""
         self.apis = CLUSTER_APIS
         """What brokers serve each other besides."""
 

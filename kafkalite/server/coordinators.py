@@ -20,7 +20,7 @@ from kafkalite.server.replica_manager import ReplicaManager
 if TYPE_CHECKING:
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.producer_ids import ProducerIds
-    from kafkalite.server.transaction_coordinators import TransactionCoordinators
+    from kafkalite.server.transaction_coordinators import AskElsewhere, TransactionCoordinators
     from kafkalite.server.transaction_markers import Markers, MarkerWriter
 
 
@@ -44,14 +44,17 @@ class Coordinators:
         clock: Clock,
         *,
         route_markers: Callable[[Markers], Markers] | None = None,
+        ask_elsewhere: AskElsewhere | None = None,
     ) -> None:
-        """`route_markers`: what also writes where other brokers lead, given what writes here; None
+        """`route_markers`: what also writes where other brokers lead, given what writes here;
+        `ask_elsewhere`: asks coordinators of transactions elsewhere, see `VerificationRoutes`. None
         while there are no others."""
         self._config = config
         self._replicas = replicas
         self._controller = controller
         self._clock = clock
         self._route_markers = route_markers
+        self._ask_elsewhere = ask_elsewhere
         self._parts: CoordinatorParts | None = None
         self._stopped = False
 
@@ -111,5 +114,6 @@ class Coordinators:
             clock,
             markers=self._route_markers(markers) if self._route_markers else markers,
             producer_ids=producer_ids,
+            ask_elsewhere=self._ask_elsewhere,
         )
         return CoordinatorParts(groups, transactions, markers, producer_ids)

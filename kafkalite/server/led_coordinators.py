@@ -71,6 +71,10 @@ class LedCoordinators(Generic[E, R]):
         """Of the internal topic; as it will have when it is there."""
         return partition_for(key, self._count)
 
+    def coordinates(self, key: str) -> bool:
+        """Whether the coordinator of that key is here."""
+        return self.partition_of(key) in self._led
+
     def ask(self, key: str, event: Asked[E], on_reply: OnReply) -> None:
         """Ask the coordinator of that key. `on_reply` is called once, before this returns or
         later on the loop, when all that the answer shows is committed: with the body that `event`

@@ -63,6 +63,7 @@ TransactionRequest = (
 )
 """Events that clients ask for, about one id."""
 
+AskElsewhere = Callable[[AddPartitions | VerifyPartitions, OnReply], None]
 FEATURE: Final = "transaction.version"
 RETRY_MS: Final = 100
 """After a partition did not take a marker."""
@@ -109,7 +110,9 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
         *,
         markers: Markers,
         producer_ids: ProducerIds,
+        ask_elsewhere: AskElsewhere | None = None,
     ) -> None:
+        """`ask_elsewhere`: see `VerificationRoutes.ask`; None where there are no others."""
         settings = self._core_settings = TransactionSettings(
             max_timeout_ms=config.transaction_max_timeout_ms,
             id_expiration_ms=config.transactional_id_expiration_ms,
@@ -134,6 +137,7 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
             on_sends=self._send,
         )
         self._markers = markers
+        self._ask_elsewhere = ask_elsewhere
         self._producer_ids = producer_ids
         self._timeout_ms = config.request_timeout_ms
         self._told_version = 0
@@ -171,6 +175,14 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
             on_reply(KafkaError(ErrorCode.INVALID_REQUEST))
         else:
             self.ask(event.transactional_id, event, on_reply)
+
+    def ask_wherever(self, event: AddPartitions | VerifyPartitions, on_reply: OnReply) -> None:
+        """As `ask_about`, also where another broker coordinates."""
+        is_here = self.coordinates(event.transactional_id)
+        if self._ask_elsewhere is None or is_here or not event.transactional_id:
+            self.ask_about(event, on_reply)
+        else:
+            self._ask_elsewhere(event, on_reply)
 
     def initialize(self, event: InitProducerId, on_reply: OnReply) -> None:
         """As `ask_with_id`; a request that is wrong is refused whoever coordinates."""

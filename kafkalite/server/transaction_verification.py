@@ -101,7 +101,7 @@ def verify(
         event = AddPartitions(None, transactional_id, producer, partitions, _BUMPS_EPOCHS)
     else:
         event = VerifyPartitions(None, transactional_id, producer, partitions)
-    transactions.ask_about(event, on_reply)
+    transactions.ask_wherever(event, on_reply)
 
 
 def _told(code: ErrorCode, client: Client) -> ErrorCode:
