@@ -41,10 +41,13 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
     """Around a start: turns what a person can mend into `CommandError`. `data` is the folder."""
     from kafkalite.errors import CorruptRecordError, InvariantError, ProtocolError
     from kafkalite.log.meta_properties import LogDirectoryError
+    from kafkalite.metadata.store import StoreNotReachedError
     from kafkalite.stores.losses import LostTopicsError
 
     try:
         yield
+    except StoreNotReachedError as error:
+        raise CommandError(str(error)) from error
     except LogDirectoryError as error:
         raise CommandError(f"{error}; choose another folder with --data") from error
     except LostTopicsError as error:

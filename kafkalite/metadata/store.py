@@ -171,6 +171,10 @@ folded the change: partitions that the image gives it are open. It must not rais
 events."""
 
 
+class StoreNotReachedError(Exception):
+    """The store does not answer, or does not take this broker; the message tells what to do."""
+
+
 class MetadataSession(Protocol):
     """One broker's line to the store."""
 

@@ -151,8 +151,7 @@ def _check_cluster(live: Sequence[LogDirectory], store: MetadataStore) -> None:
         if cluster_id != store.cluster_id:
             raise LogDirectoryError(
                 f"the log folder {directory.location} belongs to the cluster {cluster_id}, and"
-                f" this is the cluster {store.cluster_id}: choose another folder with --data, or"
-                " the cluster that it belongs to"
+                f" this is the cluster {store.cluster_id}"
             )
 
 

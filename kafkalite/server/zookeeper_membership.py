@@ -10,7 +10,7 @@ from typing import Final, Self
 from kafkalite.config.views import BrokerConfig
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.store import MetadataStore
+from kafkalite.metadata.store import MetadataStore, StoreNotReachedError
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.zookeeper_kazoo import Ensemble, KazooZooKeeper
@@ -25,10 +25,6 @@ _SESSION_TIMEOUT: Final = "zookeeper.session.timeout.ms"
 _CONNECTION_TIMEOUT: Final = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS: Final = 18_000
 """Kafka's, of both."""
-
-
-class ZooKeeperNotReachedError(Exception):
-    """Nobody there who takes a session, or knows of one that is in our place."""
 
 
 class Membership:
@@ -47,7 +43,7 @@ class Membership:
         self._pushes: InterBrokerPushes | None = None
 
     async def __aenter__(self) -> Self:
-        """`ZooKeeperNotReachedError` when `zookeeper.connection.timeout.ms` is over first."""
+        """`StoreNotReachedError` when `zookeeper.connection.timeout.ms` is over first."""
         loop = asyncio.get_running_loop()
         zookeeper = KazooZooKeeper(
             Ensemble(self._hosts, self._timeout_ms(_SESSION_TIMEOUT)), loop.call_soon_threadsafe
@@ -60,7 +56,7 @@ class Membership:
             cluster_id = await self._clock.wait(found, until_ms)
         except TimeoutError:
             founding.close()
-            raise ZooKeeperNotReachedError(
+            raise StoreNotReachedError(
                 f"ZooKeeper does not answer at {self._hosts}; is it running there?"
             ) from None
         self._inner = ZooKeeperStore(
@@ -92,13 +88,13 @@ class Membership:
 
     async def wait_joined(self) -> None:
         """Until this broker is a member, and has folded what the cluster has agreed on:
-        `ZooKeeperNotReachedError` when that takes too long."""
+        `StoreNotReachedError` when that takes too long."""
         # A registration of an earlier life may be there for as long as a session lasts.
         waits_ms = self._timeout_ms(_CONNECTION_TIMEOUT) + 2 * self._timeout_ms(_SESSION_TIMEOUT)
         try:
             await self._clock.wait(self._joined.wait(), self._clock.now_ms() + waits_ms)
         except TimeoutError:
-            raise ZooKeeperNotReachedError(
+            raise StoreNotReachedError(
                 f"broker {self._config.node_id} could not register at {self._hosts}:"
                 " is another one running under that id?"
             ) from None

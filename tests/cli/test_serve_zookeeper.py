@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # And does not listen.
+        hosts = f"127.0.0.1:{nobody.getsockname()[1]}/chroot"
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "kafkalite", "serve", "--port", "0", "--node-id", "7"),
+                *("--data", str(tmp_path / "data"), "--zookeeper", hosts),
+                *("--set", "zookeeper.connection.timeout.ms=100"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"kafkalite: ZooKeeper does not answer at {hosts}; is it running there?"
+    assert not (tmp_path / "data").exists()
