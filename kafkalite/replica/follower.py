@@ -27,10 +27,13 @@ fetchOffsetAndTruncate) and `ReplicaFetcherThread` (processPartitionData).
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafkalite.errors import ErrorCode
 from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs
+
+REST_MS: Final = 200
+"""How long a throttled follower rests before it asks whether it may go on."""
 
 
 class Step(Enum):
@@ -97,6 +100,10 @@ class PartitionFollower:
             return Step.STOP
         self.failed(now)
         return Step.WAIT
+
+    def rest(self, now: TimestampMs) -> None:
+        """Copies are to go slowly, and enough went for now."""
+        self.ready_ms = TimestampMs(now + REST_MS)
 
     def failed(self, now: TimestampMs) -> None:
         """The leader, or the disk here, did not do what it was to do: wait a while."""

@@ -160,19 +160,27 @@ class FetchReader:
     def _read_by_follower(self, partition: Partition, asked: FetchPartition) -> LogRead:
         """What it asks for it lacks, and has all below: known when it asks, not when it is
         answered."""
-        log = partition.log
+        log, services = partition.log, self._ctx.services
+        now, throttle = services.clock.now_ms(), services.replicas.throttles.of_sending(partition)
+        waits = (
+            throttle is not None
+            and self._follower not in partition.leading.isr
+            and throttle.is_exceeded(now)
+        )
         read = log.read(
             Offset(asked.fetch_offset),
-            max_bytes=self._budget.limit(asked.partition_max_bytes),
+            max_bytes=0 if waits else self._budget.limit(asked.partition_max_bytes),
             max_offset=log.end_offset,
-            first_batch_whole=self._budget.first_batch_whole,
+            first_batch_whole=self._budget.first_batch_whole and not waits,
         )
+        if throttle is not None:
+            throttle.record(read.size_bytes, now)
         if self._after_wait is None:
             fetch = FollowerFetch(
                 Offset(asked.fetch_offset), Offset(asked.log_start_offset), self._replica_epoch
             )
             try:
-                partition.fetched_by(self._follower, fetch, self._ctx.services.clock.now_ms())
+                partition.fetched_by(self._follower, fetch, now)
             except KafkaError:
                 if read.part is not None:
                     release_parts([read.part])

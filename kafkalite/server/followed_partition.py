@@ -14,6 +14,7 @@ from kafkalite.protocol.messages.fetch import EpochEndOffset, FetchPartition, Pa
 from kafkalite.replica.follower import LogPoint, PartitionFollower, Step, truncation_offset
 from kafkalite.replica.follower_session import PartitionKey
 from kafkalite.server.partition import Partition
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
 
 _log = logging.getLogger(__name__)
@@ -22,10 +23,20 @@ _log = logging.getLogger(__name__)
 class FollowedPartition:
     """In one leader epoch."""
 
-    __slots__ = ("_max_bytes", "core", "key", "name", "partition")
+    __slots__ = ("_lags", "_max_bytes", "_throttles", "core", "key", "name", "partition")
 
-    def __init__(self, partition: Partition, core: PartitionFollower, max_bytes: int) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        core: PartitionFollower,
+        throttles: ReplicationThrottles,
+        *,
+        max_bytes: int,
+    ) -> None:
         """`max_bytes`: `replica.fetch.max.bytes`."""
+        self._throttles = throttles
+        self._lags = False
+        """Whether the leader's high watermark was above the end here, when it was told last."""
         self.partition = partition
         self.core = core
         self.key = PartitionKey(partition.topic_id, partition.index)
@@ -36,6 +47,17 @@ class FollowedPartition:
     def is_current(self) -> bool:
         """Whether the metadata has not told of another leader or epoch since."""
         return self.partition.follower is self.core
+
+    def is_ready(self, now: TimestampMs) -> bool:
+        """Whether to fetch it, or else to ask again at `core.ready_ms`."""
+        if not self.core.is_ready(now):
+            return False
+        if self._lags:
+            throttle = self._throttles.of_fetching(self.partition)
+            if throttle is not None and throttle.is_exceeded(now):
+                self.core.rest(now)
+                return False
+        return True
 
     def asked(self) -> FetchPartition:
         """How to fetch it now."""
@@ -114,6 +136,10 @@ class FollowedPartition:
                 size_bytes = append_as_follower(log, records, leader_epoch=epoch, now=now)
             if log.end_offset >= log.flush_at and partition.flush_later is not None:
                 partition.flush_later(partition)
+        self._lags = data.high_watermark > log.end_offset
+        throttle = self._throttles.of_fetching(partition)
+        if throttle is not None:
+            throttle.record(size_bytes, now)
         partition.followed(data.high_watermark, size_bytes)
         start = min(data.log_start_offset, partition.high_watermark)
         if start > log.log_start_offset:

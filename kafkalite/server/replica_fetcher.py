@@ -160,7 +160,7 @@ class ReplicaFetcher:
         for key, followed in list(self._left_out.items()):
             if followed in self._asking or followed.core.is_stopped:
                 continue
-            if followed.core.is_ready(now):
+            if followed.is_ready(now):
                 del self._left_out[key]
                 self._session.want(key, followed.asked())
             else:
@@ -203,13 +203,14 @@ class ReplicaFetcher:
                 asked = None if followed is None else session.asked(followed.key)
                 if followed is None or asked is None or key in outdated:
                     continue  # It was left out, or asked for otherwise, since.
-                self._carried_out(followed, followed.answered(data, asked, now))
+                self._carried_out(followed, followed.answered(data, asked, now), now)
 
-    def _carried_out(self, followed: FollowedPartition, step: Step) -> None:
+    def _carried_out(self, followed: FollowedPartition, step: Step, now: TimestampMs) -> None:
         if not followed.is_current or self._followed.get(followed.key) is not followed:
             return  # Its disk has failed just now.
         session, log = self._session, followed.partition.log
-        if step is Step.APPEND or step is Step.TRUNCATE or step is Step.NOTHING:
+        goes_on = step is Step.APPEND or step is Step.TRUNCATE or step is Step.NOTHING
+        if goes_on and followed.is_ready(now):
             asked = session.asked(followed.key)
             if (
                 asked is None

@@ -17,6 +17,7 @@ from kafkalite.server.followed_partition import FollowedPartition
 from kafkalite.server.partition import Partition
 from kafkalite.server.peers import Peers
 from kafkalite.server.replica_fetcher import ReplicaFetcher
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import BrokerEpoch, BrokerId
 
 
@@ -29,6 +30,7 @@ class ReplicaFetchers:
         peers: Peers,
         clock: Clock,
         config: BrokerConfig,
+        throttles: ReplicationThrottles,
         *,
         broker_epoch: Callable[[], BrokerEpoch],
     ) -> None:
@@ -37,6 +39,7 @@ class ReplicaFetchers:
         self._peers = peers
         self._clock = clock
         self._config = config
+        self._throttles = throttles
         self._broker_epoch = broker_epoch
         self._fetchers: dict[BrokerId, ReplicaFetcher] = {}
         self._followed: dict[Partition, FollowedPartition] = {}
@@ -48,7 +51,9 @@ class ReplicaFetchers:
         before = self._followed.get(partition)
         if before is not None and before.core.leader != core.leader:
             self.leave(partition)
-        followed = FollowedPartition(partition, core, self._config.replica_fetch_max_bytes)
+        followed = FollowedPartition(
+            partition, core, self._throttles, max_bytes=self._config.replica_fetch_max_bytes
+        )
         self._followed[partition] = followed
         self._fetcher(core.leader).follow(followed)
 

@@ -91,6 +91,8 @@ class ReplicaManager:
         self.homes = homes
         """Strays are to be set aside there before the first `apply`."""
         self._roles = roles
+        self.throttles = roles.throttles
+        """What slows down copies between brokers."""
         self._clock = clock
         self._on_failed = on_failed
         self._stop = stop
@@ -211,6 +213,8 @@ class ReplicaManager:
         self.image = image
         if delta.brokers:
             self._roles.follow_brokers(image)
+        if any(resource.type == ConfigResourceType.BROKER for resource in delta.configs):
+            self.throttles.configure(image)
         for topic in delta.deleted:
             self._delete(topic)
         for change in delta.partitions():

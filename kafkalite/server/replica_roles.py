@@ -16,6 +16,7 @@ from kafkalite.replica.follower import PartitionFollower
 from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.partition import Partition
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId
 
 
@@ -50,6 +51,7 @@ class ReplicaRoles:
         clock: Clock,
         *,
         fetchers: Fetchers | None = None,
+        throttles: ReplicationThrottles | None = None,
         propose_isr: Callable[[Partition, IsrProposal], None] | None = None,
     ) -> None:
         """Without `fetchers` nothing is followed: the broker is alone."""
@@ -58,6 +60,8 @@ class ReplicaRoles:
         self._config = config
         self._fetchers = fetchers or _NoFetchers()
         self._propose_isr = propose_isr
+        self.throttles = throttles or ReplicationThrottles(config.node_id)
+        """What slows copies down."""
         self._active: dict[BrokerId, BrokerEpoch] = {}
         """Shared by all leaders: see `ActiveBrokers`."""
 

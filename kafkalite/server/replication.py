@@ -12,6 +12,7 @@ from kafkalite.server.partition import Partition
 from kafkalite.server.peers import Peers
 from kafkalite.server.replica_fetchers import ReplicaFetchers
 from kafkalite.server.replica_roles import ReplicaRoles
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch
 
 
@@ -33,8 +34,9 @@ class Replication:
             me = image().brokers.get(config.node_id)
             return NO_BROKER_EPOCH if me is None else me.epoch
 
+        throttles = ReplicationThrottles(config.node_id)
         self._fetchers = ReplicaFetchers(
-            config.node_id, peers, clock, config, broker_epoch=broker_epoch
+            config.node_id, peers, clock, config, throttles, broker_epoch=broker_epoch
         )
         self._proposals = IsrProposals(
             config.node_id,
@@ -44,7 +46,11 @@ class Replication:
             lag_time_max_ms=config.replica_lag_time_max_ms,
         )
         self.roles = ReplicaRoles(
-            config, clock, fetchers=self._fetchers, propose_isr=self._proposals.propose
+            config,
+            clock,
+            fetchers=self._fetchers,
+            throttles=throttles,
+            propose_isr=self._proposals.propose,
         )
 
     def start(self, partitions: Callable[[], Iterable[Partition]]) -> None:

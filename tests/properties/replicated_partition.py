@@ -23,6 +23,7 @@ from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.server.followed_partition import FollowedPartition
 from kafkalite.server.partition import ACKS_ALL, Partition
 from kafkalite.server.replica_roles import ReplicaRoles
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import (
     NO_BROKER_EPOCH,
     NO_LEADER,
@@ -90,7 +91,9 @@ class Replica:
 
     def follow(self, partition: Partition) -> None:
         assert partition.follower is not None
-        self.followed = FollowedPartition(partition, partition.follower, 200)
+        self.followed = FollowedPartition(
+            partition, partition.follower, ReplicationThrottles(self.id), max_bytes=200
+        )
 
     def leave(self, partition: Partition) -> None:
         self.followed = None

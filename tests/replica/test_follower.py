@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.replica.follower import (
+    REST_MS,
     LogPoint,
     PartitionFollower,
     Step,
@@ -68,6 +69,18 @@ def test_after_other_errors_it_waits(code: ErrorCode) -> None:
     of = follower()
     assert answered(of, code) is Step.WAIT
     assert [of.is_ready(TimestampMs(at)) for at in (1_299, 1_300)] == [False, True]
+
+
+def test_a_throttled_one_rests_for_a_moment() -> None:
+    of = follower()
+    of.rest(NOW)
+    assert [
+        of.is_ready(TimestampMs(NOW + REST_MS - 1)),
+        of.is_ready(TimestampMs(NOW + REST_MS)),
+    ] == [
+        False,
+        True,
+    ]
 
 
 def test_one_that_is_fenced_waits_for_another_epoch() -> None:

@@ -30,6 +30,7 @@ from kafkalite.server.offset_lookup import EARLIEST, LATEST
 from kafkalite.server.partition import Partition
 from kafkalite.server.peers import Peers
 from kafkalite.server.replica_fetchers import ReplicaFetchers
+from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, TopicPartition, Uuid
 from tests.log.log_fixtures import append, batch, log_directory, open_log, read
 from tests.log.refusing_disk import RefusingDisk
@@ -71,6 +72,7 @@ class World:
             cast("Peers", self.peers),  # It has all of it that fetchers use.
             self.clock,
             config,
+            ReplicationThrottles(ME),
             broker_epoch=lambda: BrokerEpoch(10),
         )
         self.directory = log_directory() if directory is None else directory
