@@ -883,7 +883,7 @@ _BROKER_KEYS = (
         "kafkalite.clamp.replication",
         BOOLEAN,
         "false",
-        "Whether a topic that wants more replicas than brokers live gets as many as there are.",
+        "Whether a topic that wants more replicas than there are brokers gets as many as it can.",
     ),
     ConfigKey(
         "kafkalite.cluster.id",

@@ -2,8 +2,8 @@
 more replicas than there are brokers is clamped.
 
 Kafka differs: a factor of an internal topic that it cannot give (the default is 3) is refused again
-and again until there are brokers enough. Here the topic gets as many replicas as brokers live, and
-a `min.insync.replicas` that those can give, with one line in the log.
+and again until there are brokers enough. Here the topic gets as many replicas as there are brokers,
+and a `min.insync.replicas` that those that live can give, with one line in the log.
 
 Source: Kafka's `DefaultAutoTopicCreationManager.creatableTopic`; the settings were asked of the
 real broker.
@@ -29,10 +29,10 @@ def internal_topic(services: Services, name: str) -> NewTopic:
     """How the topic, one of `INTERNAL_TOPICS`, is made with the brokers that live now."""
     wanted = _KINDS[name].wanted(services.config)
     made = clamped(services, wanted)
-    if made != wanted:
+    if made.replication_factor != wanted.replication_factor:
         _log.info(  # The usual case here, and nothing that a person has to mend.
             "%s: replication factor %d instead of %d (%s), "
-            "min.insync.replicas at most that: only so many brokers live",
+            "min.insync.replicas at most that: there are only so many brokers",
             name,
             made.replication_factor,
             wanted.replication_factor,
@@ -42,11 +42,14 @@ def internal_topic(services: Services, name: str) -> NewTopic:
 
 
 def clamped(services: Services, topic: NewTopic) -> NewTopic:
-    """The topic with no more replicas than brokers live, and no larger `min.insync.replicas`."""
+    """The topic with no more replicas than brokers are registered, which is what placement takes
+    (one that is away gets its replicas when it is back), and with no larger `min.insync.replicas`
+    than brokers live."""
     if topic.assignments:
         return topic
     config = services.config
-    live = max(1, len(services.image.active_brokers()))
+    image = services.image
+    live, registered = max(1, len(image.active_brokers())), max(1, len(image.brokers))
     factor = topic.replication_factor
     if factor == -1:
         factor = config.default_replication_factor
@@ -55,7 +58,7 @@ def clamped(services: Services, topic: NewTopic) -> NewTopic:
     most_in_sync = min(live, max(factor, 1))
     if in_sync.isdecimal() and int(in_sync) > most_in_sync:
         topic = topic._replace(configs=(*topic.configs, (_MIN_IN_SYNC, str(most_in_sync))))
-    return topic._replace(replication_factor=live) if factor > live else topic
+    return topic._replace(replication_factor=registered) if factor > registered else topic
 
 
 def _offsets_topic(config: BrokerConfig) -> NewTopic:

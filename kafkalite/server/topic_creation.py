@@ -4,9 +4,9 @@ coordinators, whose topics are made on first use.
 The controller decides without luck of its own, so the ids and the seed of the placement are drawn
 here.
 
-With `kafkalite.clamp.replication=true` a topic that wants more replicas than brokers live gets as
-many as there are, and a `min.insync.replicas` that those can give: what was written for a cluster
-of three runs on one broker.
+With `kafkalite.clamp.replication=true` a topic that wants more replicas than there are brokers gets
+as many as there are, and a `min.insync.replicas` that those that live can give: what was written
+for a cluster of three runs on one broker.
 
 Kafka differs: it has no `kafkalite.clamp.replication`. A factor that it cannot give it refuses with
 INVALID_REPLICATION_FACTOR; so does kafkalite without the setting.

@@ -25,11 +25,19 @@ from kafkalite.protocol.messages.elect_leaders import (
     ElectLeadersResponse,
     TopicPartitions,
 )
+from kafkalite.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafkalite.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+)
+from kafkalite.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_three import Cluster, three_brokers
@@ -197,3 +205,49 @@ async def test_more_replicas_than_brokers_are_refused(simulation: Simulation) ->
             request = CreateTopicsRequest(topics=[topic], timeout_ms=5_000)
             answer = await client.ask(request, CREATE, CreateTopicsResponse)
             assert answer.topics[0].error_code == code
+
+
+async def find_coordinator(cluster: Cluster, kind: int) -> None:
+    client = await cluster.client()
+    request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["x"])
+    answer = await client.ask(request, 4, FindCoordinatorResponse)
+    assert answer.coordinators[0].error_code == ErrorCode.NONE
+
+
+@simulated
+async def test_internal_topics_are_as_wide_as_the_cluster(simulation: Simulation) -> None:
+    """Brokers that are away count: they get their replicas when they are back. What must be in
+    sync is no more than those that live."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.kill(3)
+        await find_coordinator(cluster, 0)
+        await cluster.kill(2)
+        await find_coordinator(cluster, 1)
+        image = cluster.store.image
+        for topic, isr, in_sync in (
+            ("__consumer_offsets", {1}, None),
+            ("__transaction_state", {1}, "1"),
+        ):
+            partitions = image.topics[topic].partitions
+            assert all(set(each.replicas) == {1, 2, 3} for each in partitions)
+            assert all(set(each.isr) == isr for each in partitions)
+            assert image.topic_config(topic).get("min.insync.replicas") == in_sync
+        await cluster.start(2, 3)
+        await cluster.wait_until(lambda: cluster.isr("__transaction_state", 49) == {1, 2, 3})
+
+
+@simulated
+async def test_a_broker_that_is_forgotten_while_it_lives(simulation: Simulation) -> None:
+    """It leads nothing more, and is back when it starts again."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [3, 1], [2, 3])
+        request = UnregisterBrokerRequest(broker_id=3)
+        answer = await (await cluster.client(3)).ask(request, 0, UnregisterBrokerResponse)
+        assert answer.error_code == ErrorCode.NONE
+        assert (cluster.leader("t"), cluster.isr("t")) == (1, {1})
+        await cluster.wrote("t", b"a")
+        await cluster.wait_ms(2_000)
+        await cluster.stop(3)
+        await cluster.start(3)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 3})
+        await cluster.wait_until(lambda: cluster.isr("t", 1) == {2, 3})
