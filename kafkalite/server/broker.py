@@ -266,6 +266,7 @@ class Broker:
         """The whole cluster is about to stop: nobody takes anything over, and nobody misses
         anybody."""
         self._hands_over = False
+        self._controller.stop()
         if self._link is not None:
             self._link.stop()
 

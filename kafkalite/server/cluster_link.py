@@ -12,10 +12,10 @@ from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Network
 from kafkalite.server.apis.cluster_table import CLUSTER_APIS
 from kafkalite.server.apis.table import ApiTable
+from kafkalite.server.awaited_images import AwaitedImages
 from kafkalite.server.controller_channel import ControllerChannel
 from kafkalite.server.departure import hand_over
 from kafkalite.server.forwarding import Forwarding, Handled
-from kafkalite.server.inter_broker_waits import AwaitedImages
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
 from kafkalite.server.replication import Replication

@@ -4,50 +4,13 @@ broker has folded what it was told of, since it reads that in ZooKeeper by itsel
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import TimestampMs, Uuid
-
-WITHIN_MS: Final = 5_000
-"""Then it is answered all the same: what was told may be old news by now."""
-
-
-class AwaitedImages:
-    """Who waits for which image; each for `WITHIN_MS` at most."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[Parked, tuple[Callable[[MetadataImage], bool], Callable[[], None]]] = {}
-
-    def apply(self, image: MetadataImage) -> None:
-        """This broker has folded it."""
-        for parked, (is_there, answer) in list(self._waiting.items()):
-            if is_there(image):
-                del self._waiting[parked]
-                answer()
-
-    def _forget(self, parked: Parked) -> None:
-        self._waiting.pop(parked, None)
-
-    def park(
-        self,
-        ctx: RequestContext,
-        is_there: Callable[[MetadataImage], bool],
-        answer: Callable[[], Response],
-    ) -> Parked:
-        """`answer` when it is there, at once if it is already."""
-        clock = ctx.services.clock
-        deadline_ms = TimestampMs(clock.now_ms() + WITHIN_MS)
-        parked = Parked(clock, deadline_ms, answer, lambda: self._forget(parked))
-        if is_there(ctx.services.image):
-            parked.complete(answer)
-        else:
-            self._waiting[parked] = (is_there, lambda: parked.complete(answer))
-        return parked
+from kafkalite.types import Uuid
 
 
 def park_until(
@@ -58,7 +21,7 @@ def park_until(
     """See `AwaitedImages.park`; for APIs that only a broker of a cluster has."""
     awaited = ctx.services.awaited
     assert awaited is not None, "a broker of a cluster"
-    return awaited.park(ctx, is_there, answer)
+    return awaited.park(ctx.services.clock, ctx.services.image, is_there, answer)
 
 
 def check_controller(ctx: RequestContext, controller_epoch: int, broker_epoch: int) -> None:

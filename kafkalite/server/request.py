@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kafkalite.protocol.messages.api_versions import ApiVersion
     from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
     from kafkalite.replica.fetch_session import FetchSessions
+    from kafkalite.server.awaited_images import AwaitedImages
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.coordinators import Coordinators
     from kafkalite.server.group_coordinators import GroupCoordinators
-    from kafkalite.server.inter_broker_waits import AwaitedImages
     from kafkalite.server.peers import Peers
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.purgatory import Parked

@@ -24,7 +24,7 @@ from kafkalite.protocol.messages.update_metadata import (
 )
 from kafkalite.protocol.schema import Response
 from kafkalite.server.apis import leader_and_isr, stop_replica, update_metadata
-from kafkalite.server.inter_broker_waits import WITHIN_MS, AwaitedImages
+from kafkalite.server.awaited_images import WITHIN_MS, AwaitedImages
 from kafkalite.server.purgatory import Parked
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch
