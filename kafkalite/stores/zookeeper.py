@@ -47,25 +47,20 @@ from kafkalite.ports.zookeeper import (
     Check,
     ChildrenChanged,
     Connected,
-    Create,
-    Delete,
     Disconnected,
-    Done,
     Expired,
     Failure,
-    Operation,
     Refused,
-    SetData,
     ZooKeeper,
     ZooKeeperEvent,
 )
-from kafkalite.stores import znodes
-from kafkalite.stores.znodes import BrokerNode
 from kafkalite.stores.znodes_changes import ChangePlan
 from kafkalite.stores.znodes_reader import ZnodesReader
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.stores.zookeeper_commit import ZnodesCommit
 from kafkalite.stores.zookeeper_edits import ForeignEdits
+from kafkalite.stores.zookeeper_election import ZooKeeperElection
+from kafkalite.stores.zookeeper_registration import ZooKeeperRegistration
 from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch
 
 _log = logging.getLogger(__name__)
@@ -167,13 +162,6 @@ class ZooKeeperMetadataSession:
         self._listener = listener
         self._view = ZnodesView()
         self._watchers: list[ImageWatcher] = []
-        self._registration: BrokerRegistration | None = None
-        self._registering = False
-        self._candidate = False
-        self._running = False
-        """An election is under way."""
-        self._elected: ControllerEpoch | None = None
-        """It was won, and what follows it is being read."""
         self._term: _Term | None = None
         self._committing = False
         self._gone: dict[BrokerId, BrokerEpoch] = {}
@@ -183,24 +171,27 @@ class ZooKeeperMetadataSession:
         self._is_open = True
         self._zookeeper = zookeeper.open_session(self._on_zookeeper)
         self._reader = ZnodesReader(self._zookeeper, self._view, self._settled)
+        parts = (broker_id, self._zookeeper, self._view, self._reader, store.clock)
+        self._registration = ZooKeeperRegistration(*parts)
+        self._election = ZooKeeperElection(*parts, on_elected=self._begin_term)
 
     # See `MetadataSession`.
 
     def register(self, registration: BrokerRegistration) -> None:
         """See `MetadataSession`. ZooKeeper keeps endpoints, features and rack of it."""
         if self._is_open:
-            self._registration = registration
-            self._register()
+            self._registration.want(registration)
+            self._consider()
 
     def run_for_controller(self) -> None:
         """See `MetadataSession`."""
         if self._is_open:
-            self._candidate = True
+            self._election.is_candidate = True
             self._consider()
 
     def resign(self) -> None:
         """See `MetadataSession`."""
-        self._candidate = False
+        self._election.is_candidate = False
         self._term = None
         self._consider()
 
@@ -270,7 +261,7 @@ class ZooKeeperMetadataSession:
     @property
     def is_candidate(self) -> bool:
         """Whether it runs for controller, or is it."""
-        return self._candidate
+        return self._election.is_candidate
 
     @property
     def is_controller(self) -> bool:
@@ -280,8 +271,7 @@ class ZooKeeperMetadataSession:
     @property
     def is_registered(self) -> bool:
         """Whether this broker is seen to be alive, by itself at least."""
-        node = self._view.node(znodes.broker_path(self.broker_id))
-        return node is not None and node.stat.ephemeral_owner == self._zookeeper.id
+        return self._registration.is_seen
 
     # What ZooKeeper tells.
 
@@ -308,7 +298,7 @@ class ZooKeeperMetadataSession:
 
     def _end(self) -> None:
         self._is_open = False
-        self._candidate = False
+        self._election.is_candidate = False
         self._term = None
         self._store.ended(self)
 
@@ -355,104 +345,20 @@ class ZooKeeperMetadataSession:
         else:
             self._listener(BrokerLeft(id, epoch))
 
-    # Registration.
-
-    def _register(self) -> None:
-        """As soon as nobody else is registered under that id."""
-        wanted = self._registration
-        if wanted is None or self._registering or not self._is_whole:
-            return
-        path = znodes.broker_path(self.broker_id)
-        node = self._view.node(path)
-        if node is not None and node.stat.ephemeral_owner != self._zookeeper.id:
-            _log.warning(
-                "Broker %d is registered by a session that is not over yet: waiting",
-                self.broker_id,
-            )
-            return
-        data = znodes.write_broker(
-            BrokerNode(wanted.endpoints, wanted.features, wanted.rack), self._store.clock.now_ms()
-        )
-        operations: list[Operation] = [Create(path, data, ephemeral=True)]
-        if node is not None:
-            operations.insert(0, Delete(path))
-        self._registering = True
-        self._registration = None
-
-        def done(result: tuple[Done, ...] | Refused) -> None:
-            self._registering = False
-            if isinstance(result, Refused):
-                self._registration = self._registration or wanted
-                self._reader.children_changed(znodes.BROKER_IDS)
-
-        self._zookeeper.multi(operations, done)
-
     # Election.
 
     def _consider(self) -> None:
-        """What is to be done about the election, as the view stands."""
-        if not self._is_whole or self._running or not self._is_open:
+        """What is to be done about registration and election, as the view stands."""
+        if not self._is_whole or not self._is_open:
             return
-        self._register()
-        node = self._view.node(znodes.CONTROLLER)
-        is_mine = node is not None and node.stat.ephemeral_owner == self._zookeeper.id
-        if self._term is not None and not is_mine:
+        self._registration.consider()
+        if self._term is not None and not self._election.is_ours:
             self._term = None
             self._listener(Deposed())
-        if self._elected is not None and is_mine:
-            self._begin_term(self._elected)
-        elif is_mine and self._term is None:
-            self._write_controller([Delete(znodes.CONTROLLER)])
-        elif node is None and self._candidate:
-            self._elect()
+        self._election.consider(has_term=self._term is not None)
 
-    def _elect(self) -> None:
-        epoch_node = self._view.node(znodes.CONTROLLER_EPOCH)
-        if epoch_node is None:
-            self._write_controller([Create(znodes.CONTROLLER_EPOCH, b"0")])
-            return
-        epoch = ControllerEpoch(self._view.image.epoch + 1)
-        data = znodes.write_controller(self.broker_id, self._store.clock.now_ms())
-        version = epoch_node.stat.version
-        self._write_controller(
-            [
-                Create(znodes.CONTROLLER, data, ephemeral=True),
-                SetData(znodes.CONTROLLER_EPOCH, b"%d" % epoch, version),
-            ],
-            epoch,
-        )
-
-    def _write_controller(
-        self, operations: list[Operation], epoch: ControllerEpoch | None = None
-    ) -> None:
-        """Then look again; everything, when the election is won."""
-
-        def done(result: tuple[Done, ...] | Refused) -> None:
-            self._running = False
-            if isinstance(result, Refused):
-                if result.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER):
-                    return  # What follows is told.
-                self._reader.changed(znodes.CONTROLLER)
-                self._reader.changed(znodes.CONTROLLER_EPOCH)
-                return
-            self._elected = epoch
-            if epoch is None:
-                self._reader.changed(znodes.CONTROLLER)
-                self._reader.changed(znodes.CONTROLLER_EPOCH)
-            else:
-                self._reader.read_all()
-
-        self._running = True
-        self._zookeeper.multi(operations, done)
-
-    def _begin_term(self, epoch: ControllerEpoch) -> None:
+    def _begin_term(self, epoch: ControllerEpoch, fence: Check) -> None:
         """All was read anew since the election."""
-        self._elected = None
-        node = self._view.node(znodes.CONTROLLER_EPOCH)
-        if not self._candidate or node is None or self._view.image.epoch != epoch:
-            self._consider()
-            return
-        fence = Check(znodes.CONTROLLER_EPOCH, node.stat.version)
         self._term = _Term(epoch, fence, ForeignEdits(self._view, self._store.entropy))
         self._listener(Elected(epoch))
         image = self._view.image
