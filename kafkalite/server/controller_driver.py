@@ -240,7 +240,8 @@ class ControllerDriver:
                 )
 
     def _elected(self, term: Elected) -> None:
-        assert self._session is not None, "elected without having run"
+        if self._session is None:
+            return  # It stops: the next one is elected when its session ends.
         self._term = term
         self._early.clear()
         self._session.load(lambda loaded: self._loaded(term, loaded))

@@ -304,6 +304,20 @@ def test_a_failed_commit_ends_the_term_and_another_begins(clock: HandClock) -> N
     assert isinstance(node.replies[-1], TopicsCreated)
 
 
+def test_all_stop_before_their_sessions_end(clock: HandClock) -> None:
+    """Each is elected in its turn, and decides nothing any more."""
+    store = memory_store(clock)
+    nodes = [Node(store, clock, id) for id in (1, 2, 3)]
+    for node in nodes:
+        node.register()
+    for node in nodes:
+        node.driver.stop()
+    for node in nodes:
+        node.session.close()
+        assert not any(is_active(each.driver) for each in nodes)
+    assert [broker.id for broker in store.image.active_brokers()] == [1, 2, 3]
+
+
 def test_a_stopped_driver_does_not_run_again(clock: HandClock) -> None:
     node = SlowNode(clock)
     node.start()
