@@ -90,6 +90,9 @@ class FollowedPartition:
                 self._append(data, now)
             elif step is Step.TRUNCATE:
                 self._truncate_to(self._where_it_parts(diverging), now)
+                if self.asked() == asked:
+                    # It cannot part where it agrees; but nobody is to ask that without a pause.
+                    self.core.failed(now)
         except (OSError, CorruptRecordError) as error:
             return self._failed(error, now)
         return step

@@ -3,8 +3,7 @@
 Binds the disk (`log`) and the cores (`replica`), which do not know each other. Produce and Fetch
 call it directly; nothing in it awaits.
 
-Consumers see what is below the high watermark, followers all that the log has: both wait here,
-consumers in `fetches` and followers in `followers.fetches`."""
+Who waits here, and what for: `partition_waits.py`."""
 
 from __future__ import annotations
 
@@ -18,14 +17,13 @@ from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
-from kafkalite.replica.fetch_session import FetchWatcher
 from kafkalite.replica.follower import PartitionFollower, committed_here
 from kafkalite.replica.followers import FollowerFetch
 from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.replica.leader_epoch import check_leader_epoch
 from kafkalite.replica.unseen import UnseenBytes
-from kafkalite.server.purgatory import CommitWait
+from kafkalite.server.partition_waits import PartitionWaits
 from kafkalite.types import (
     NO_LEADER_EPOCH,
     BrokerId,
@@ -39,45 +37,24 @@ from kafkalite.types import (
 ACKS_ALL = -1
 
 
-class Followers:
-    """Who waits at a partition for what followers do, or waits as one."""
-
-    __slots__ = ("commits", "fetches", "topic")
-
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
-        self.fetches: dict[FetchWatcher, None] = {}
-        """Followers' fetches and sessions, as consumers' are kept by the partition itself."""
-        self.commits: dict[CommitWait, None] = {}
-        """Who waits for the low watermark: until no replica has what was deleted."""
-
-
-class Partition:
+class Partition(PartitionWaits):
     """A replica that this broker holds. While it leads it has a `leader`, and else, once the
     metadata tells whom to follow, a `follower`."""
 
     __slots__ = (
-        "_follower_fetches",
-        "_stable_to",
         "_unseen",
-        "_unstable_bytes",
-        "commits",
         "config",
         "directory",
-        "fetches",
         "flush_later",
         "flushed_ms",
         "follower",
-        "followers",
         "index",
         "is_internal",
         "last_high_watermark",
         "leader",
         "log",
-        "on_committed",
         "on_refused",
         "propose_isr",
-        "topic",
         "topic_id",
     )
 
@@ -90,7 +67,7 @@ class Partition:
         config: TopicConfig,
         directory: LogDirectory,
     ) -> None:
-        self.topic = topic
+        super().__init__(topic)
         self.topic_id = topic_id
         self.index = index
         self.log = log
@@ -103,21 +80,11 @@ class Partition:
         self.follower: PartitionFollower | None = None
         self.last_high_watermark = Offset(0)
         """While this broker does not lead: it does not fall with a new epoch."""
-        self.fetches: dict[FetchWatcher, None] = {}
-        """Fetches that wait, and sessions that have nothing to tell of it: consumers'."""
-        self.followers = Followers(topic)
-        self._follower_fetches = self.followers.fetches
-        self.commits: dict[CommitWait, None] = {}
         self._unseen = UnseenBytes()
         self.flush_later: Callable[[Partition], None] | None = None
         """Has the log synced, and calls `synced` then."""
         self.flushed_ms = TimestampMs(0)
         """When that was last, or when it was opened."""
-        self._stable_to = Offset(0)
-        self._unstable_bytes = 0
-        """Behind the last stable offset: what readers of what is committed still wait for."""
-        self.on_committed: Callable[[Offset], None] | None = None
-        """Told of every high watermark: a coordinator that keeps its records here."""
         self.on_refused: Callable[[LogDirectory, OSError], None] | None = None
         """See `refused`."""
         self.propose_isr: Callable[[Partition, IsrProposal], None] | None = None
@@ -212,10 +179,6 @@ class Partition:
         """The high watermark has moved: tell who waits for it, and how much more there is to
         see."""
         self._high_watermark_moved(high_watermark, self._unseen.see(high_watermark))
-
-    def _tell_followers(self, size_bytes: int) -> None:
-        for fetch in list(self.followers.fetches):
-            fetch.more(size_bytes, size_bytes)
 
     def check_epoch(self, claimed: LeaderEpoch, *, must_lead: bool = True) -> None:
         """Raise unless `claimed` is the leader epoch that is known here, or -1: FENCED_LEADER_EPOCH
@@ -391,50 +354,3 @@ class Partition:
     def _remember_high_watermark(self) -> None:
         if self.leader is not None:
             self.last_high_watermark = self.leader.high_watermark
-
-    def _wake_fetches(self) -> None:
-        for fetch in (*self.fetches, *self.followers.fetches):
-            fetch.wake()
-
-    def wake_all(self) -> None:
-        """Answer everyone who waits here with what is true now."""
-        self._wake_fetches()
-        for commit in list(self.commits):
-            commit.resolved(self)
-        for commit in list(self.followers.commits):
-            commit.resolved(self.followers)
-
-    def log_start_moved(self) -> None:
-        """Records were deleted: fetch sessions have that to tell, followers at once. It ends no
-        consumer's wait."""
-        for fetch in list(self.fetches):
-            fetch.look_again()
-        for fetch in list(self.followers.fetches):
-            fetch.wake()
-
-    def _high_watermark_moved(self, high_watermark: Offset, size_bytes: int) -> None:
-        stable_bytes = size_bytes
-        if self._unstable_bytes or self.log.producers.has_transactions:
-            stable_bytes = self._stable_bytes(high_watermark, size_bytes)
-        if self.fetches:
-            for fetch in list(self.fetches):
-                fetch.more(size_bytes, stable_bytes)
-        if self.followers.fetches:  # A follower is told at once, not with its next records.
-            for fetch in list(self.followers.fetches):
-                fetch.wake()
-        if self.commits:
-            for commit in list(self.commits):
-                commit.committed(self, high_watermark)
-        if self.on_committed is not None:
-            self.on_committed(high_watermark)
-
-    def _stable_bytes(self, high_watermark: Offset, size_bytes: int) -> int:
-        """How much more readers of what is committed may see. Where one transaction of several has
-        ended it is not known how much, and they look at all there is."""
-        stable_to = self.last_stable_offset
-        before, self._stable_to = self._stable_to, stable_to
-        stable_bytes = 0 if stable_to == before else self._unstable_bytes
-        self._unstable_bytes += size_bytes
-        if stable_to == high_watermark:
-            stable_bytes, self._unstable_bytes = self._unstable_bytes, 0
-        return stable_bytes

@@ -259,6 +259,16 @@ def test_a_log_that_has_parted_is_cut() -> None:
     assert world.named == [(0, 0)]
 
 
+def test_a_leader_that_sees_no_end_of_parting_is_not_asked_without_a_pause() -> None:
+    world = World()
+    world.answer(data(0, batches(2)))
+    world.answer(data(diverging=(EPOCH, 9)))
+    assert world.partitions[0].log.end_offset == 2
+    count = len(world.peers.asked)
+    world.clock.advance(BACKOFF_MS)
+    assert len(world.peers.asked) == count + 1
+
+
 def test_out_of_range_it_is_cut_to_where_the_leader_ends() -> None:
     world = World()
     world.answer(data(0, batches(4)))
