@@ -1,0 +1,213 @@
+"""What a broker itself asks of the controller: of the core here, or over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafkalite.controller.events import (
+    AllocateProducerIds,
+    AssignDirectories,
+    CreatedTopic,
+    CreateTopics,
+    DeleteTopics,
+    DirectoriesKnown,
+    FailDirectories,
+    NewTopic,
+    ProducerIdBlock,
+    RefusedTopic,
+    ReplicaDirectory,
+    TopicsCreated,
+)
+from kafkalite.controller.replica_events import (
+    AlterPartitions,
+    BrokerShutDown,
+    IsrMember,
+    PartitionsAltered,
+    ProposedIsr,
+    ShutDownBroker,
+)
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
+from kafkalite.protocol.messages.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
+from kafkalite.protocol.messages.controlled_shutdown import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
+from kafkalite.server.controller_channel import RETRY_MS
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerEpoch, BrokerId, ProducerId, Uuid
+from tests.server.running import simulated
+from tests.server.running_cluster import RunningCluster, cluster_of
+
+BOTH = pytest.mark.parametrize("id", [1, 2], ids=["here", "over the wire"])
+
+
+def asked(cluster: RunningCluster, id: int, event: Any) -> list[Any]:  # Any: each has its own.
+    """What broker `id` hears when it asks: it comes into the list."""
+    replies: list[Any] = []
+    cluster.brokers[id]._controller.submit(event, replies.append)
+    return replies
+
+
+def epoch(cluster: RunningCluster, id: int) -> BrokerEpoch:
+    return cluster.store.image.brokers[BrokerId(id)].epoch
+
+
+async def answer(cluster: RunningCluster, id: int, event: Any) -> Any:  # Any: as above.
+    replies = asked(cluster, id, event)
+    await cluster.wait_ms(10)
+    (reply,) = replies
+    return reply
+
+
+@BOTH
+@simulated
+async def test_producer_ids(simulation: Simulation, id: int) -> None:
+    async with cluster_of(simulation) as cluster:
+        event = AllocateProducerIds(None, BrokerId(id), epoch(cluster, id))
+        first, second = await answer(cluster, id, event), await answer(cluster, id, event)
+        assert isinstance(first, ProducerIdBlock)
+        assert second == ProducerIdBlock(ProducerId(first.first + first.size), first.size)
+        stale = event._replace(broker_epoch=BrokerEpoch(-5))
+        assert (await answer(cluster, id, stale)).code is ErrorCode.STALE_BROKER_EPOCH
+
+
+@BOTH
+@simulated
+async def test_topics_that_are_needed(simulation: Simulation, id: int) -> None:
+    async with cluster_of(simulation) as cluster:
+        wanted = (
+            NewTopic("t", num_partitions=2, configs=(("retention.ms", "5"),)),
+            NewTopic("no such name!"),
+        )
+        ids = (Uuid(b"1" * 16), Uuid(b"2" * 16))
+        reply = await answer(cluster, id, CreateTopics(None, wanted, ids, 7))
+        assert isinstance(reply, TopicsCreated)
+        made, refused = reply.topics
+        assert isinstance(made, CreatedTopic)
+        assert (made.name, made.num_partitions, made.replication_factor) == ("t", 2, 1)
+        assert isinstance(refused, RefusedTopic)
+        assert refused.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert refused.message
+        assert cluster.store.image.topic_config("t") == {"retention.ms": "5"}
+
+
+@BOTH
+@simulated
+async def test_in_sync_replicas(simulation: Simulation, id: int) -> None:
+    async with cluster_of(simulation, replica_lag_time_max_ms="600000") as cluster:
+        await cluster.running(1).create("t", 2, assignments=[[id, 3], [3, id]])
+        topic = cluster.store.image.topics["t"]
+        before = topic.partitions[0]
+        proposed = ProposedIsr(
+            topic.id, 0, before.leader_epoch, before.partition_epoch, (IsrMember(BrokerId(id)),)
+        )
+        stale = proposed._replace(partition=1)
+        event = AlterPartitions(None, BrokerId(id), epoch(cluster, id), (proposed, stale))
+        reply = await answer(cluster, id, event)
+        assert isinstance(reply, PartitionsAltered)
+        first, second = reply.partitions
+        assert (first.partition, first.code, first.isr) == (0, ErrorCode.NONE, (id,))
+        assert first.partition_epoch == before.partition_epoch + 1
+        assert (second.partition, second.code) == (1, ErrorCode.INVALID_REQUEST)
+
+
+@BOTH
+@simulated
+async def test_folders(simulation: Simulation, id: int) -> None:
+    async with cluster_of(simulation) as cluster:
+        await cluster.running(1).create("t", assignments=[[id]])
+        topic = cluster.store.image.topics["t"]
+        me = cluster.store.image.brokers[BrokerId(id)]
+        replica = ReplicaDirectory(topic.id, 0, me.log_dirs[0])
+        known = await answer(cluster, id, AssignDirectories(None, me.id, me.epoch, (replica,)))
+        assert isinstance(known, DirectoriesKnown)
+        failed = FailDirectories(None, me.id, me.epoch, me.log_dirs)
+        assert isinstance(await answer(cluster, id, failed), DirectoriesKnown)
+        assert cluster.partition("t").leader == -1
+
+
+@BOTH
+@simulated
+async def test_the_end(simulation: Simulation, id: int) -> None:
+    async with cluster_of(simulation) as cluster:
+        await cluster.running(1).create("t", assignments=[[id, 3]])
+        await cluster.running(1).create("alone", assignments=[[id]])
+        reply = await answer(cluster, id, ShutDownBroker(None, BrokerId(id), epoch(cluster, id)))
+        assert isinstance(reply, BrokerShutDown)
+        assert [str(each) for each in reply.remaining] == ["alone-0"]
+        assert cluster.partition("t", 0).leader == 3
+
+
+@simulated
+async def test_what_clients_ask_does_not_go_over_the_wire_by_itself(
+    simulation: Simulation,
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        (reply,) = asked(cluster, 2, DeleteTopics(None, ()))
+        assert reply.code is ErrorCode.NOT_CONTROLLER
+
+
+@simulated
+async def test_it_finds_the_next_controller(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        simulation.weather.partition({"broker-1"}, {"broker-3"})
+        replies = asked(cluster, 3, AllocateProducerIds(None, BrokerId(3), epoch(cluster, 3)))
+        await cluster.wait_ms(5_000)
+        assert not replies
+        await cluster.kill(1)
+        assert cluster.controller == 2
+        await cluster.wait_ms(3 * RETRY_MS)
+        (reply,) = replies
+        assert isinstance(reply, ProducerIdBlock)
+
+
+@simulated
+async def test_its_time_is_limited(simulation: Simulation) -> None:
+    async with cluster_of(simulation, request_timeout_ms="3000") as cluster:
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        replies = asked(cluster, 2, AllocateProducerIds(None, BrokerId(2), epoch(cluster, 2)))
+        await cluster.wait_ms(3_000 + 2 * RETRY_MS)
+        (reply,) = replies
+        assert isinstance(reply, KafkaError)
+        assert reply.code is ErrorCode.REQUEST_TIMED_OUT
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+
+
+@simulated
+async def test_who_waits_hears_when_the_broker_stops(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        replies = asked(cluster, 2, AllocateProducerIds(None, BrokerId(2), epoch(cluster, 2)))
+        await cluster.kill(2)
+        (reply,) = replies
+        assert reply.code is ErrorCode.NOT_CONTROLLER
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+
+
+@simulated
+async def test_who_is_not_the_controller_says_so(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        partition = await cluster.ask(2, AlterPartitionRequest(), 3, AlterPartitionResponse)
+        heartbeat = await cluster.ask(2, BrokerHeartbeatRequest(), 1, BrokerHeartbeatResponse)
+        shutdown = await cluster.ask(2, ControlledShutdownRequest(), 3, ControlledShutdownResponse)
+        for each in (partition, heartbeat, shutdown):
+            assert each.error_code == ErrorCode.NOT_CONTROLLER
+
+
+@simulated
+async def test_members_without_epochs_are_taken(simulation: Simulation) -> None:
+    """As brokers of older releases propose them."""
+    async with cluster_of(simulation) as cluster:
+        answer = await cluster.ask(1, AlterPartitionRequest(broker_id=9), 2, AlterPartitionResponse)
+        assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
