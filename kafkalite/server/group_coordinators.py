@@ -45,10 +45,9 @@ from kafkalite.server.coordinator_driver import CoordinatorSettings
 from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.led_coordinators import LedCoordinators
-from kafkalite.server.member_connections import HeardMember, MemberConnections
+from kafkalite.server.member_connections import HeardMember, HeardOn, MemberConnections
 from kafkalite.server.rebalance_log import LoggedGroups
 from kafkalite.server.replica_manager import ReplicaManager
-from kafkalite.server.request import RequestContext
 
 GroupRequest = (
     JoinGroup
@@ -95,10 +94,10 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
             clock=clock,
         )
 
-    def heard(self, ctx: RequestContext, group_id: str, member_id: str) -> None:
-        """A member has sent that request, or will be told its id with the answer."""
+    def heard(self, connection: HeardOn, group_id: str, member_id: str) -> None:
+        """A member has sent a request on that, or will be told its id with the answer."""
         if self.member_connections is not None and member_id:
-            self.member_connections.heard(ctx.connection, HeardMember(group_id, member_id))
+            self.member_connections.heard(connection, HeardMember(group_id, member_id))
 
     def left(self, group_id: str, member_id: str) -> None:
         """A member has said goodbye."""

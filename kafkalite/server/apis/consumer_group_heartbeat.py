@@ -65,7 +65,7 @@ def handle(
         if seen.member_epoch < JOINING_EPOCH:
             groups.left(request.group_id, seen.member_id)
         else:
-            groups.heard(ctx, request.group_id, seen.member_id)
+            groups.heard(ctx.connection, request.group_id, seen.member_id)
         return _response(seen)
 
     return ask_group(ctx, Question(request.group_id, event, ConsumerHeartbeatSeen), answer)

@@ -31,7 +31,7 @@ def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse 
     def answer(replies: list[HeartbeatSeen | KafkaError]) -> HeartbeatResponse:
         code = _code(replies[0])
         if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
-            ctx.services.groups.heard(ctx, request.group_id, request.member_id)
+            ctx.services.groups.heard(ctx.connection, request.group_id, request.member_id)
         return HeartbeatResponse(error_code=code)
 
     return ask_groups(ctx, [Question(request.group_id, event, HeartbeatSeen)], answer)

@@ -70,13 +70,13 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
     )
     question = Question(request.group_id, event, Joined)
     groups = ctx.services.groups
-    groups.heard(ctx, request.group_id, request.member_id)
+    groups.heard(ctx.connection, request.group_id, request.member_id)
 
     def answer(replies: list[Joined | KafkaError]) -> JoinGroupResponse:
         (joined,) = replies
         if isinstance(joined, KafkaError):
             joined = Joined(joined.code, NO_MEMBER_ID)
-        groups.heard(ctx, request.group_id, joined.member_id)
+        groups.heard(ctx.connection, request.group_id, joined.member_id)
         protocol = joined.protocol
         if protocol is None and version < _FIRST_VERSION_WITH_NULL_PROTOCOL:
             protocol = ""
