@@ -24,6 +24,7 @@ from kafkalite.types import BrokerId, Offset
 from tests.server.group_requests import commit, committed, find
 from tests.server.running import Running, simulated
 from tests.server.test_log_dirs import Disks, serving
+from tests.server.transactions import TransactionalProducer
 
 PLACES = {"a": "memory", "b": "/b", "c": "/c"}
 
@@ -270,6 +271,27 @@ async def test_a_coordinator_whose_records_move_goes_on(simulation: Simulation) 
     async with serving(simulation, disks) as running:
         await find(running)
         assert await committed(running, "t") == 8
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@simulated
+async def test_a_transaction_goes_on(simulation: Simulation, commits: bool) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        producer = await TransactionalProducer.begin(running)
+        await producer.write("t", b"before")
+        target = other(home(disks, "t"))
+        await alter(running, (PLACES[target], "t", [0]))
+        await arrive(running, disks, "t", target)
+        partition = running.broker._replicas.find("t", 0)
+        assert (partition.last_stable_offset, partition.high_watermark) == (0, 1)
+        assert await producer.send("t", b"after") is ErrorCode.NONE
+        assert await producer.end(commits=commits) is ErrorCode.NONE
+        await running.wait_ms(100)
+        assert (partition.last_stable_offset, partition.high_watermark) == (3, 3)
+        aborted = [each.first_offset for each in partition.log.segments[0].aborted.all]
+        assert aborted == ([] if commits else [0])
 
 
 @simulated
