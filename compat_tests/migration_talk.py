@@ -390,12 +390,12 @@ class Producer:
             made = self._connection.ask(ask, 4, init_producer_id.InitProducerIdResponse)
             if not made.error_code:
                 break
-        self._producer = {
-            "producer_id": made.producer_id,
-            "producer_epoch": made.producer_epoch,
-        }
+        self._producer_id, self._epoch = made.producer_id, made.producer_epoch
         add = add_offsets_to_txn.AddOffsetsToTxnRequest(
-            transactional_id=self._id, group_id=group.name, **self._producer
+            transactional_id=self._id,
+            group_id=group.name,
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
         )
         for _ in turns("the group to be added"):
             added = self._connection.ask(add, 3, add_offsets_to_txn.AddOffsetsToTxnResponse)
@@ -427,13 +427,18 @@ class Producer:
             member_id=member_id,
             group_instance_id=instance,
             topics=[topic],
-            **self._producer,
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
         )
         answer = self._connection.ask(request, 3, txn_offset_commit.TxnOffsetCommitResponse)
         return answer.topics[0].partitions[0].error_code
 
     def abort(self) -> None:
-        request = end_txn.EndTxnRequest(transactional_id=self._id, **self._producer)
+        request = end_txn.EndTxnRequest(
+            transactional_id=self._id,
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
+        )
         self._connection.ask(request, 3, end_txn.EndTxnResponse)
 
 
