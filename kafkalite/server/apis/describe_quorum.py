@@ -1,24 +1,23 @@
-"""DescribeQuorum: who keeps the cluster's metadata, and how far they are.
+"""DescribeQuorum: who keeps the metadata, and how far each has it (KIP-595, KIP-836).
 
 Versions: 0 to 2.
-- 1 when each was last heard of. 2 messages, directory ids, and where the voters are.
+- 1 tells when replicas fetched last. 2 their folders, and where voters listen.
 
-The metadata has one keeper: the controller is the only voter, and leads. Other brokers observe, and
-are never behind, since a commit reaches every live broker before it is answered.
+The quorum is a single voter, the controller: the store agrees, not the brokers. A commit reaches
+every broker that lives before it is answered, so all of them are as far as the controller.
 
-Kafka differs: its controllers have listeners of their own, and it tells where those are. Here the
-controller is where its broker is.
+Kafka differs: voters listen on a listener for controllers there; here it is the one that the client
+came in by.
 """
 
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
-from kafkalite.metadata.image import BrokerImage
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_names import CLUSTER_METADATA
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
-    DescribeQuorumRequestTopicData,
     DescribeQuorumResponse,
     DescribeQuorumResponsePartitionData,
     DescribeQuorumResponseTopicData,
@@ -26,10 +25,10 @@ from kafkalite.protocol.messages.describe_quorum import (
     Node,
     ReplicaState,
 )
-from kafkalite.server.addresses import nodes
+from kafkalite.server import addresses
 from kafkalite.server.apis.api import Api
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID
+from kafkalite.types import ZERO_UUID, BrokerId, TimestampMs
 
 API = Api(
     ApiKey.DESCRIBE_QUORUM,
@@ -39,87 +38,89 @@ API = Api(
     max_version=2,
 )
 
-_FIRST_VERSION_WITH_DIRECTORIES = 2
-"""And with where the voters are."""
+_WITH_VOTERS = 2
+"""The version that tells folders, and where voters listen."""
 
 
 def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """Answer from the image. Whoever asks for anything but that one partition is told of none."""
-    asked = [
-        (topic.topic_name, partition.partition_index)
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
-    if len(request.topics) != 1 or asked != [(CLUSTER_METADATA, 0)]:
-        return DescribeQuorumResponse(
-            error_message="", topics=[_unknown(topic) for topic in request.topics]
-        )
-    topic = DescribeQuorumResponseTopicData(
-        topic_name=CLUSTER_METADATA, partitions=[_described(ctx)]
-    )
-    return DescribeQuorumResponse(
+    """Answer from the image. All is refused when anything but the one partition is asked for."""
+    named = [(t.topic_name, [p.partition_index for p in t.partitions]) for t in request.topics]
+    if named != [(CLUSTER_METADATA, [0])]:
+        return _unknown(request)
+    partition = _quorum(ctx.services.image, ctx.services.clock.now_ms())
+    response = DescribeQuorumResponse(
         error_message="",
-        topics=[topic],
-        nodes=_voters(ctx) if ctx.version >= _FIRST_VERSION_WITH_DIRECTORIES else [],
+        topics=[
+            DescribeQuorumResponseTopicData(topic_name=CLUSTER_METADATA, partitions=[partition])
+        ],
     )
+    if ctx.version >= _WITH_VOTERS:
+        response.nodes = [
+            _voter(ctx, node)
+            for node in addresses.nodes(ctx)
+            if node.broker_id == partition.leader_id
+        ]
+    else:  # Older versions cannot carry folders, and may not leave them out silently.
+        for replica in (*partition.current_voters, *partition.observers):
+            replica.replica_directory_id = ZERO_UUID
+    return response
 
 
 def refuse(request: DescribeQuorumRequest, code: ErrorCode, message: str) -> DescribeQuorumResponse:
     """The code, and no topics."""
-    return DescribeQuorumResponse(error_code=code, error_message=message)
+    return DescribeQuorumResponse(error_code=code, error_message=message or None)
 
 
-def _unknown(topic: DescribeQuorumRequestTopicData) -> DescribeQuorumResponseTopicData:
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return DescribeQuorumResponseTopicData(
-        topic_name=topic.topic_name,
-        partitions=[
-            DescribeQuorumResponsePartitionData(
-                partition_index=partition.partition_index,
-                error_code=code,
-                error_message="This server does not host this topic-partition.",
-            )
-            for partition in topic.partitions
+def _voter(ctx: RequestContext, node: addresses.Node) -> Node:
+    name = ctx.connection.session.listener
+    return Node(
+        node_id=node.broker_id, listeners=[Listener(name=name, host=node.host, port=node.port)]
+    )
+
+
+def _quorum(image: MetadataImage, now: TimestampMs) -> DescribeQuorumResponsePartitionData:
+    controller = image.controller_id
+    return DescribeQuorumResponsePartitionData(
+        partition_index=0,
+        error_message="",
+        leader_id=controller,
+        leader_epoch=image.epoch,
+        high_watermark=image.end_offset,
+        current_voters=[_replica(image, controller, now)],
+        observers=[
+            _replica(image, broker.id, now)
+            for broker in image.active_brokers()
+            if broker.id != controller
         ],
     )
 
 
-def _described(ctx: RequestContext) -> DescribeQuorumResponsePartitionData:
-    image = ctx.services.image
-    voters: list[ReplicaState] = []
-    observers: list[ReplicaState] = []
-    for broker in image.active_brokers():
-        role = voters if broker.id == image.controller_id else observers
-        role.append(_state(ctx, broker))
-    return DescribeQuorumResponsePartitionData(
-        error_message="",
-        leader_id=image.controller_id,
-        leader_epoch=image.epoch,
-        high_watermark=image.end_offset,
-        current_voters=voters,
-        observers=observers,
+def _replica(image: MetadataImage, id: BrokerId, now: TimestampMs) -> ReplicaState:
+    broker = image.brokers.get(id)
+    return ReplicaState(
+        replica_id=id,
+        replica_directory_id=broker.log_dirs[0] if broker and broker.log_dirs else ZERO_UUID,
+        log_end_offset=image.end_offset,
+        last_fetch_timestamp=now,
+        last_caught_up_timestamp=now,
     )
 
 
-def _voters(ctx: RequestContext) -> list[Node]:
-    listener = ctx.connection.session.listener
-    return [
-        Node(
-            node_id=node.broker_id,
-            listeners=[Listener(name=listener, host=node.host, port=node.port)],
-        )
-        for node in nodes(ctx)
-        if node.broker_id == ctx.services.image.controller_id
-    ]
-
-
-def _state(ctx: RequestContext, broker: BrokerImage) -> ReplicaState:
-    now_ms = ctx.services.clock.now_ms()
-    tells_directory = ctx.version >= _FIRST_VERSION_WITH_DIRECTORIES and broker.log_dirs
-    return ReplicaState(
-        replica_id=broker.id,
-        replica_directory_id=broker.log_dirs[0] if tells_directory else ZERO_UUID,
-        log_end_offset=ctx.services.image.end_offset,
-        last_fetch_timestamp=now_ms,
-        last_caught_up_timestamp=now_ms,
+def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(
+        error_message="",
+        topics=[
+            DescribeQuorumResponseTopicData(
+                topic_name=topic.topic_name,
+                partitions=[
+                    DescribeQuorumResponsePartitionData(
+                        partition_index=partition.partition_index,
+                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        error_message="This server does not host this topic-partition.",
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
     )
