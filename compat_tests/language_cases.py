@@ -17,6 +17,12 @@ BASE_TIMESTAMP on.
     both read 10 more in each; the second leaves, and the first has all partitions again. It tells
     the partitions that the first had `alone`, those of both as `shared`, and partition and offset
     of each of the 40 `received`, sorted.
+`members`, of libraries whose groups are looked at closely: of 6 partitions a first member has all;
+    a second and a third come, both leave; one more comes, and closes as soon as it has asked to
+    join; of each partition the first reads a record. It tells how many partitions each member had,
+    as `counts`, and how many records were `received`.
+`static`, where the library can: two members share 6 partitions, and the second is closed and opened
+    again. It tells its partitions `before` and `after`, and how many the `other` one has then.
 `resume`: of 30 numbered records a member reads all, commits offset 20 and leaves; two more read
     what is left, one after the other, and commit nothing. It tells the offsets each `received`.
 `seek`: of 40 numbered records it asks for the offset of four times: 1 ms before the first, that of
@@ -121,6 +127,23 @@ class LanguageCases:
         facts = run("delete")
         assert facts.pop("gone_at_once") or is_foreign()
         assert facts == {"received": list(range(5))}
+
+
+class MemberCases:
+    """Of a library whose groups are looked at closely."""
+
+    def test_members_come_and_go(self, run: Run) -> None:
+        counts = [[6], [3, 3], [2, 2, 2], [6], [6]]
+        assert run("members") == {"counts": counts, "received": 6}
+
+
+class StaticMemberCases:
+    """Of a library that has static members."""
+
+    def test_a_static_member_starts_anew_and_has_what_it_had(self, run: Run) -> None:
+        facts = run("static")
+        assert facts["before"] == facts["after"]
+        assert len(facts["before"]) == facts["other"] == 3
 
 
 class TransactionCases:

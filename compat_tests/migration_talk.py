@@ -23,13 +23,18 @@ from compat_tests.golden import turns
 from kafkalite.coordinator.groups.classic.embedded import read_assignment, write_assignment
 from kafkalite.protocol.codec import encode
 from kafkalite.protocol.messages import (
+    add_offsets_to_txn,
+    end_txn,
+    find_coordinator,
     heartbeat,
+    init_producer_id,
     join_group,
     leave_group,
     list_groups,
     offset_commit,
     offset_fetch,
     sync_group,
+    txn_offset_commit,
 )
 from kafkalite.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
@@ -333,7 +338,111 @@ def _static(group: Group) -> Steps:
     yield "the one before it", [gone.error_code, gone.error_message]
 
 
-PARTS = (_upgrade, _join, _downgrade, _static)
+def _commits(group: Group) -> Steps:
+    """Outside of transactions and in one, to a group of each kind."""
+    nobody = group.member()
+    producer = Producer(nobody, group)
+    yield "of no group", producer.commits([("", -1), ("", 1), ("x", -1), ("x", 0)])
+    classic = group.first()
+    yield (
+        "of a classic group",
+        producer.commits(
+            [(id, generation) for id in ("", "x", classic.id) for generation in (-1, 0, 1, 2)]
+        ),
+    )
+    yield "of an instance", producer.commits([("", -1), (classic.id, 1)], instance="i")
+    group.consumers.join("m")
+    group.settle(classic)
+    yield (
+        "of a group of both",
+        producer.commits(
+            [(id, epoch) for id in ("", "x", "m", classic.id) for epoch in (-1, 0, 99)]
+        ),
+    )
+    yield "of an instance, of both", producer.commits([("", -1), ("m", -1)], instance="i")
+    classic.leave()
+    yield (
+        "of a consumer group",
+        producer.commits([(id, epoch) for id in ("", "x", "m") for epoch in (-2, -1, 0, 99)]),
+    )
+    group.consumers.leave("m")
+    yield (
+        "of an empty one",
+        producer.commits([(id, epoch) for id in ("", "x") for epoch in (-2, -1, 0, 1)]),
+    )
+    producer.abort()
+
+
+class Producer:
+    """One that has a transaction."""
+
+    def __init__(self, member: Member, group: Group) -> None:
+        self._member = member
+        self._group = group
+        self._connection = member._connection
+        self._id = group.name
+        ask = init_producer_id.InitProducerIdRequest(
+            transactional_id=self._id, transaction_timeout_ms=60_000
+        )
+        find = find_coordinator.FindCoordinatorRequest(key_type=1, coordinator_keys=[self._id])
+        for _ in turns("a coordinator of transactions"):
+            self._connection.ask(find, 4, find_coordinator.FindCoordinatorResponse)
+            made = self._connection.ask(ask, 4, init_producer_id.InitProducerIdResponse)
+            if not made.error_code:
+                break
+        self._producer_id, self._epoch = made.producer_id, made.producer_epoch
+        add = add_offsets_to_txn.AddOffsetsToTxnRequest(
+            transactional_id=self._id,
+            group_id=group.name,
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
+        )
+        for _ in turns("the group to be added"):
+            added = self._connection.ask(add, 3, add_offsets_to_txn.AddOffsetsToTxnResponse)
+            if not added.error_code:
+                break
+
+    def commits(self, asked: list[tuple[str, int]], instance: str | None = None) -> Any:
+        """Codes without a transaction, and in it."""
+        told = []
+        for member_id, epoch in asked:
+            plain = self._member.commit(
+                9,
+                member_id=member_id,
+                generation_id_or_member_epoch=epoch,
+                group_instance_id=instance,
+            )
+            told.append([plain, self._commit(member_id, epoch, instance)])
+        return told
+
+    def _commit(self, member_id: str, epoch: int, instance: str | None) -> int:
+        partition = txn_offset_commit.TxnOffsetCommitRequestPartition(committed_offset=5)
+        topic = txn_offset_commit.TxnOffsetCommitRequestTopic(
+            name=self._group._names.of_here("t"), partitions=[partition]
+        )
+        request = txn_offset_commit.TxnOffsetCommitRequest(
+            transactional_id=self._id,
+            group_id=self._group.name,
+            generation_id_or_member_epoch=epoch,
+            member_id=member_id,
+            group_instance_id=instance,
+            topics=[topic],
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
+        )
+        answer = self._connection.ask(request, 3, txn_offset_commit.TxnOffsetCommitResponse)
+        return answer.topics[0].partitions[0].error_code
+
+    def abort(self) -> None:
+        request = end_txn.EndTxnRequest(
+            transactional_id=self._id,
+            producer_id=self._producer_id,
+            producer_epoch=self._epoch,
+        )
+        self._connection.ask(request, 3, end_txn.EndTxnResponse)
+
+
+PARTS = (_upgrade, _join, _downgrade, _static, _commits)
 
 
 def talk(address: str) -> Iterator[Step]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.consumer_group_talk import Connection, Names, Talker, prepare
+from compat_tests.migration_talk import Group
 from compat_tests.process import KafkaliteProcess
 
 KAFKA = Path(__file__).parent / "oracle" / "kafka"
@@ -26,16 +27,23 @@ def kafka(*arguments: str) -> str:
 @pytest.mark.jvm
 @pytest.mark.needs_process
 def test_the_real_kafka_finds_the_same_group(tmp_path: Path) -> None:
-    names, group = Names(), "handed-over"
+    names, group, mixed_name = Names(), "handed-over", "mixed"
     ours = KafkaliteProcess.start(tmp_path / "logs", settings=ONE_PARTITION)
     connection = Connection(ours.address)
-    prepare(connection, names, [group])
+    prepare(connection, names, [group, names.of_here(mixed_name)])
     members = Talker(connection, 1, group, names)
     members.join("a", ("t", "u"))
     members.join("b", ("t",), instance="i")
     members.settle()
     members.join("c")
     told = members.describe()
+    mixed = Group(ours.address, mixed_name, names)
+    classic = mixed.first()
+    mixed.consumers.join("m")
+    mixed.settle(classic)
+    told_of_mixed = mixed.consumers.describe()
+    assert [each["member_type"] for each in told_of_mixed["groups"][0]["members"]].count(0) == 1
+    mixed.close()
     connection.close()
     assert ours.stop() == 0
     started = kafka("start", "--port", "0", "--data", str(tmp_path))
@@ -45,6 +53,9 @@ def test_the_real_kafka_finds_the_same_group(tmp_path: Path) -> None:
         prepare(connection, Names(), ["another"])
         after = Talker(connection, 1, group, names)
         assert after.describe() == told
+        mixed = Group(address, mixed_name, names)
+        assert mixed.consumers.describe() == told_of_mixed
+        mixed.close()
         connection.close()
     finally:
         kafka("stop", str(tmp_path))

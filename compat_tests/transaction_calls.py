@@ -111,9 +111,16 @@ class TransactionCalls:
         return code
 
     def commit_offset(
-        self, group: str, offset: int, *, version: int = 3, member: str = "", generation: int = -1
+        self,
+        group: str,
+        offset: int,
+        *,
+        version: int = 3,
+        member: str = "",
+        generation: int = -1,
+        instance: str | None = None,
     ) -> int:
-        """The partition's code."""
+        """The partition's code. `generation`, or the member's epoch."""
         partition = {
             "partition_index": 0,
             "committed_offset": offset,
@@ -127,7 +134,7 @@ class TransactionCalls:
             "producer_epoch": self.epoch,
             "generation_id": generation,
             "member_id": member,
-            "group_instance_id": None,
+            "group_instance_id": instance,
             "topics": [{"name": self.topic, "partitions": [partition]}],
         }
         code: int = CONCURRENT

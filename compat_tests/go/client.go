@@ -27,6 +27,12 @@ type client interface {
 	join(group, topic string) (member, error)
 }
 
+// staticClient is a library that is asked for static members.
+type staticClient interface {
+	// joinAs is join, of a member with that instance id.
+	joinAs(group, topic, instance string) (member, error)
+}
+
 // member is a consumer in a group. It begins where the group has committed, else at the earliest
 // offset, and commits only when it is told to.
 type member interface {

@@ -149,6 +149,10 @@ type franzMember struct {
 }
 
 func (f franz) join(group, topic string) (member, error) {
+	return f.joinAs(group, topic, "")
+}
+
+func (f franz) joinAs(group, topic, instance string) (member, error) {
 	here := &franzMember{topic: topic, has: map[int]bool{}}
 	change := func(assigned bool) func(context.Context, *kgo.Client, map[string][]int32) {
 		return func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
@@ -163,8 +167,7 @@ func (f franz) join(group, topic string) (member, error) {
 			}
 		}
 	}
-	var err error
-	here.client, err = f.open(
+	options := []kgo.Opt{
 		kgo.ConsumerGroup(group),
 		kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -174,7 +177,12 @@ func (f franz) join(group, topic string) (member, error) {
 		kgo.OnPartitionsAssigned(change(true)),
 		kgo.OnPartitionsRevoked(change(false)),
 		kgo.OnPartitionsLost(change(false)),
-	)
+	}
+	if instance != "" {
+		options = append(options, kgo.InstanceID(instance))
+	}
+	var err error
+	here.client, err = f.open(options...)
 	return here, err
 }
 

@@ -170,7 +170,12 @@ type saramaMember struct {
 }
 
 func (s saramaClient) join(group, topic string) (member, error) {
+	return s.joinAs(group, topic, "")
+}
+
+func (s saramaClient) joinAs(group, topic, instance string) (member, error) {
 	config := s.config()
+	config.Consumer.Group.InstanceId = instance
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.Group.Session.Timeout = session

@@ -14,6 +14,8 @@ type facts map[string]any
 var scenarios = map[string]func(open client, topic, codec string) (facts, error){
 	"round-trip":   roundTrip,
 	"group":        groupOfTwo,
+	"members":      members,
+	"static":       static,
 	"resume":       resume,
 	"seek":         seek,
 	"delete":       deleteTopic,

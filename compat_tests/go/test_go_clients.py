@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.language_cases import LanguageCases, TransactionCases
+from compat_tests.language_cases import (
+    LanguageCases,
+    MemberCases,
+    StaticMemberCases,
+    TransactionCases,
+)
 
 pytestmark = pytest.mark.go
 
 
-class TestFranzGo(LanguageCases, TransactionCases):
+class TestFranzGo(LanguageCases, TransactionCases, MemberCases, StaticMemberCases):
     language = "go"
     library = "franz-go"
 
 
-class TestSarama(LanguageCases, TransactionCases):
+class TestSarama(LanguageCases, TransactionCases, MemberCases):
     """As it comes, which is for brokers of 2.8."""
 
     language = "go"
     library = "sarama"
 
 
-class TestNewestSarama(LanguageCases, TransactionCases):
+class TestNewestSarama(LanguageCases, TransactionCases, MemberCases, StaticMemberCases):
     """Told to take the newest versions it has."""
 
     language = "go"

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from compat_tests.java.jars import Module, class_path
-from compat_tests.language_cases import LanguageCases, Run
+from compat_tests.language_cases import (
+    LanguageCases,
+    MemberCases,
+    Run,
+    StaticMemberCases,
+)
 from compat_tests.programs import Command
 from compat_tests.stored import stored_producers
 
@@ -33,7 +38,16 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class JavaCases(LanguageCases):
+def java(classes: Path, library: Module, *properties: str) -> Command:
+    """Starts the program with that module of `pom.xml`."""
+    jars = os.pathsep.join([str(classes), class_path(library)])
+    # It lives for a second: it is not worth compiling well, nor collecting at once.
+    options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+    return ("java", *options, *properties, logging, "-cp", jars, "Main")
+
+
+class JavaCases(LanguageCases, MemberCases, StaticMemberCases):
     """`library` is a module of `pom.xml`."""
 
     language = "java"
@@ -46,11 +60,7 @@ class JavaCases(LanguageCases):
 
     @pytest.fixture
     def command(self, classes: Path) -> Command:
-        jars = os.pathsep.join([str(classes), class_path(self.library)])
-        # It lives for a second: it is not worth compiling well, nor collecting at once.
-        options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-        logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        return ("java", *options, *self.properties, logging, "-cp", jars, "Main")
+        return java(classes, self.library, *self.properties)
 
     def test_idempotence(self, run: Run, bootstrap: str, topic: str) -> None:
         assert run("idempotence") == {"acknowledged": [1_000, 1_999]}
@@ -78,6 +88,24 @@ class TestClients44OfTheNewProtocol(JavaCases):
     library = "clients-4.4"
     fencing = "InvalidProducerEpochException"
     properties = ("-Dgroup.protocol=consumer",)
+
+
+ASSIGNORS = ("Range", "RoundRobin", "Sticky", "CooperativeSticky")
+
+
+@pytest.mark.parametrize("assignor", ASSIGNORS)
+class TestAssignors(MemberCases, StaticMemberCases):
+    """The classic protocol with each of Kafka's own assignors, of which Java's clients name two."""
+
+    language = "java"
+    library: Module = "clients-4.4"
+
+    @pytest.fixture
+    def command(self, classes: Path, assignor: str) -> Command:
+        name = f"org.apache.kafka.clients.consumer.{assignor}Assignor"
+        return java(classes, self.library, f"-Dpartition.assignment.strategy={name}")
+
+    run = LanguageCases.run
 
 
 class TestClients39(JavaCases):

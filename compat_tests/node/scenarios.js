@@ -47,6 +47,34 @@ export const scenarios = {
     }
   },
 
+  members: async (client, topic) => {
+    const partitions = 6
+    await create(client, topic, partitions)
+    const counts = []
+    const members = []
+    const share = async (...wanted) => {
+      const all = () => members.every((each, i) => each.assignment().length === wanted[i])
+      await pollUntil(all, ...members)
+      counts.push(wanted)
+    }
+    try {
+      for (const wanted of [[6], [3, 3], [2, 2, 2]]) {
+        members.push(await client.join(topic, topic))
+        await share(...wanted)
+      }
+      while (members.length > 1) await members.pop().leave()
+      await share(partitions)
+      const hasty = await client.join(topic, topic) // It returns with the end of its first rebalance.
+      await hasty.leave() // Before the first member has heard of that.
+      await share(partitions)
+      await fill(client, topic, partitions, 0, 1)
+      const got = await pollUntil(got => got.length >= partitions, ...members)
+      return { counts, received: got.length }
+    } finally {
+      for (const member of members) await member.leave()
+    }
+  },
+
   resume: async (client, topic) => {
     await create(client, topic, 1)
     await fill(client, topic, 1, 0, 30)

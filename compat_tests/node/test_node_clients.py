@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.language_cases import LanguageCases, TransactionCases
+from compat_tests.language_cases import LanguageCases, MemberCases, TransactionCases
 
 pytestmark = pytest.mark.node
 
 
-class TestKafkaJs(LanguageCases, TransactionCases):
+class TestKafkaJs(LanguageCases, TransactionCases, MemberCases):
     language = "node"
     library = "kafkajs"
 

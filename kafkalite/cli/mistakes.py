@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from cyclopts import (
     CoercionError,
@@ -56,6 +56,8 @@ def what_is_wrong(error: CycloptsError) -> str:
             word = error.token.keyword or error.token.value
             options = [name for each in error.argument_collection for name in each.names]
             return f"there is no option {word}{_meant(word, options)}; {manual}"
+        case UnusedCliTokensError(unused_tokens=[word, *_], target=target) if _takes_many(target):
+            return f"{word}: such words stand together, before the options or behind; {manual}"
         case UnusedCliTokensError(unused_tokens=[word, *_]):
             return f"{word}: there is one word too many; {manual}"
         case MissingArgumentError():
@@ -70,6 +72,12 @@ def what_is_wrong(error: CycloptsError) -> str:
             return f"{said}: {error.exception_message}"
         case _:
             return " ".join(str(error).split())
+
+
+def _takes_many(command: Callable[..., object] | None) -> bool:
+    """Whether it has an argument of any number of words."""
+    kinds = {} if command is None else get_type_hints(command)
+    return list[str] in kinds.values()
 
 
 def _meant(word: str, names: Sequence[str]) -> str:

@@ -153,7 +153,7 @@ class FutureLog:
                 key, topic_id=old.folder.topic_id, config=old.config, now=now, is_clean=True
             )
             undo.pop_all()
-        new.producers = old.producers  # They know more than the records tell: what is verified.
+        new.producers = old.producers
         return Moved(new, aside)
 
     def _stay(self, cleaned_to: Offset | None) -> None:
@@ -170,6 +170,7 @@ class FutureLog:
         """Close the copy as a clean stop would, durably."""
         log, files = self.log, self._target.files
         log.folder.make()
+        log.producers = self.source_log.producers  # They know of records that are gone, too.
         files.replace(f"{self._name}/{FILE_NAME}", self.source_log.epochs.content(), sync=True)
         log.close()
         unsynced = log.folder.unsynced(log.recovery_point)

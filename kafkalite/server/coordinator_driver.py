@@ -175,7 +175,7 @@ class CoordinatorDriver(Generic[E, R]):
     def load(self) -> None:
         """Replay the log: at once when it is short, else over some turns of the loop."""
         core = self._settings.new_core()
-        self._go_on(core, Replay(core, self._settings.codec, self.partition.log))
+        self._go_on(core, Replay(core, self._settings.codec, self.partition))
 
     def close(self) -> None:
         """This broker coordinates what is kept here no more."""

@@ -12,10 +12,10 @@ from typing import Generic, Protocol, TypeVar
 from kafkalite.core import Core
 from kafkalite.errors import CorruptRecordError, ProtocolError
 from kafkalite.log.files import read_part
-from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_header
 from kafkalite.protocol.records.record import read_records
+from kafkalite.server.partition import Partition
 from kafkalite.types import Offset, TimestampMs
 
 _log = logging.getLogger(__name__)
@@ -47,12 +47,12 @@ class RecordCodec(Protocol[R]):
 class Replay(Generic[E, R]):
     """One core, and how far it is loaded."""
 
-    def __init__(self, core: Core[E, R], codec: RecordCodec[R], log: PartitionLog) -> None:
+    def __init__(self, core: Core[E, R], codec: RecordCodec[R], partition: Partition) -> None:
         self.core = core
-        self.offset: Offset = log.log_start_offset
+        self.offset: Offset = partition.log.log_start_offset
         """The end of the batches that are applied, exclusive."""
         self._codec = codec
-        self._log = log
+        self._partition = partition
         self._applying: Iterator[None] = iter(())
 
     def step(self, max_bytes: int) -> bool:
@@ -64,12 +64,13 @@ class Replay(Generic[E, R]):
                 left -= 1
                 if not left:
                     return False
-            end = self._log.end_offset
+            log = self._partition.log  # Another one, once the replica has moved.
+            end = log.end_offset
             if self.offset >= end:
                 return True
             if max_bytes <= 0:
                 return False
-            read = self._log.read(
+            read = log.read(
                 self.offset, max_bytes=max_bytes, max_offset=end, first_batch_whole=True
             )
             if read.part is None:

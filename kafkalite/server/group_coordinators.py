@@ -45,7 +45,7 @@ from kafkalite.server.coordinator_driver import CoordinatorSettings
 from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.led_coordinators import LedCoordinators
-from kafkalite.server.member_connections import Ends, HeardMember, MemberConnections
+from kafkalite.server.member_connections import HeardMember, HeardOn, MemberConnections
 from kafkalite.server.rebalance_log import LoggedGroups
 from kafkalite.server.replica_manager import ReplicaManager
 
@@ -94,8 +94,8 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
             clock=clock,
         )
 
-    def heard(self, connection: Ends, group_id: str, member_id: str) -> None:
-        """A member has sent a request by it, or will be told its id with the answer."""
+    def heard(self, connection: HeardOn, group_id: str, member_id: str) -> None:
+        """A member has sent a request on that, or will be told its id with the answer."""
         if self.member_connections is not None and member_id:
             self.member_connections.heard(connection, HeardMember(group_id, member_id))
 

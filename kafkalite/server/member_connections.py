@@ -13,12 +13,11 @@ MAX_MEMBERS: Final = 10_000
 """On one connection; of more, the first that was heard of is not evicted with it."""
 
 
-class Ends(Protocol):
-    """A client's connection, as far as it matters here."""
+class HeardOn(Protocol):
+    """What is asked of a connection."""
 
     def when_closed(self, call: Callable[[], None]) -> None:
-        """See `ClientConnection`."""
-        ...
+        """Call that once, when it is closed."""
 
 
 class HeardMember(NamedTuple):
@@ -33,10 +32,10 @@ class MemberConnections:
 
     def __init__(self, evict: Callable[[HeardMember], None]) -> None:
         self._evict = evict
-        self._heard_on: dict[HeardMember, Ends] = {}
-        self._members: dict[Ends, dict[HeardMember, None]] = {}
+        self._heard_on: dict[HeardMember, HeardOn] = {}
+        self._members: dict[HeardOn, dict[HeardMember, None]] = {}
 
-    def heard(self, connection: Ends, member: HeardMember) -> None:
+    def heard(self, connection: HeardOn, member: HeardMember) -> None:
         """It was on this one, and on no other from now on."""
         before = self._heard_on.get(member)
         if before is connection:
@@ -58,7 +57,7 @@ class MemberConnections:
         if connection is not None:
             self._members[connection].pop(member, None)
 
-    def _closed(self, connection: Ends) -> None:
+    def _closed(self, connection: HeardOn) -> None:
         for member in self._members.pop(connection, ()):
             del self._heard_on[member]
             self._evict(member)

@@ -86,13 +86,13 @@ class ProduceAppender:
         partition: Partition | None = None
         try:
             partition = self._find(topic, data.index)
+            if self.unverified is not None:
+                self._check_verified(self.unverified, partition)
             if partition.is_internal and self.ctx.client_id != _ADMIN_CLIENT:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
             records = data.records
             if not isinstance(records, memoryview):
                 raise KafkaError(ErrorCode.INVALID_RECORD)
-            if self.unverified is not None:
-                self._check_verified(self.unverified, partition)
             appended = partition.append(records, self.acks, self.now)
         except (KafkaError, CorruptRecordError, OSError) as error:
             if partition is not None and isinstance(error, OSError):

@@ -20,6 +20,7 @@ from kafkalite.coordinator.transactions.events import (
     VerifyPartitions,
 )
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.request import Services
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
@@ -48,21 +49,29 @@ class Client(Enum):
 
 
 def ask_about_existing(
-    services: Services, event: AddPartitions, on_reply: OnReply, *, verifies: bool
+    services: Services,
+    event: AddPartitions,
+    on_reply: OnReply,
+    *,
+    verifies: bool,
+    of_client: bool,
 ) -> None:
     """Ask the coordinator to add these, or only whether they are added. If one does not exist, none
     is asked about: `on_reply` gets `PartitionsVerified` then, with UNKNOWN_TOPIC_OR_PARTITION for
-    it and OPERATION_NOT_ATTEMPTED for the others."""
+    it and OPERATION_NOT_ATTEMPTED for the others. Likewise if a client names an internal topic:
+    TOPIC_AUTHORIZATION_FAILED, whoever it is."""
     topics = services.image.topics
-    unknown = {
-        each
-        for each in event.partitions
+    refused = {
+        each: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for each in sorted(event.partitions)
         if each.topic not in topics or not 0 <= each.partition < len(topics[each.topic].partitions)
     }
-    if unknown:
+    if of_client:
+        internal = [each for each in sorted(event.partitions) if each.topic in INTERNAL_TOPICS]
+        refused |= dict.fromkeys(internal, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if refused:
         codes = dict.fromkeys(sorted(event.partitions), ErrorCode.OPERATION_NOT_ATTEMPTED)
-        codes |= dict.fromkeys(sorted(unknown), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        on_reply(PartitionsVerified(codes))
+        on_reply(PartitionsVerified(codes | refused))
     elif verifies:
         services.transactions.ask_about(
             VerifyPartitions(None, event.transactional_id, event.producer, event.partitions),

@@ -37,6 +37,24 @@ Refuse = Callable[[ProduceRequest, ErrorCode, str], ProduceResponse | None]
 class _Batch(NamedTuple):
     partition: Partition
     producer: Producer
+    base_sequence: int
+
+    @property
+    def place(self) -> TopicPartition:
+        return TopicPartition(self.partition.topic, self.partition.index)
+
+    @property
+    def is_amid_a_transaction(self) -> bool:
+        producers = self.partition.log.producers
+        return producers.is_in_transaction(self.producer.id, self.producer.epoch)
+
+    @property
+    def has_a_gap(self) -> bool:
+        """Whether it is not the first of a producer of which nothing is known in the partition.
+        Version 2 of the protocol begins each transaction with sequence 0."""
+        return (
+            self.base_sequence != 0 and self.partition.log.producers.get(self.producer.id) is None
+        )
 
 
 def append_verified(
@@ -51,25 +69,24 @@ def append_verified(
     assert request.transactional_id is not None
     batches = list(_transactional(ctx, request))
     if len({batch.producer for batch in batches}) > 1:
-        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    asked = frozenset(
-        TopicPartition(partition.topic, partition.index)
-        for partition, producer in batches
-        if not partition.log.producers.is_in_transaction(producer.id, producer.epoch)
-    )
-    if not asked:
+        return _of_several(refuse(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ""))
+    first = [batch for batch in batches if not batch.is_amid_a_transaction]
+    if not first:
         return append(request, {})
+    asked, client = frozenset(batch.place for batch in first), _client(ctx.version)
     arrived: list[Codes] = []
     kept = request
     parked: Parked | None = None
 
     def on_codes(codes: Codes) -> None:
+        if client is Client.LEAVES_ADDING:
+            gaps = [batch.place for batch in first if batch.has_a_gap]
+            codes = dict.fromkeys(gaps, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER) | codes
         arrived.append(codes)
         if parked is not None and not parked.done:
             _complete(parked, partial(append, kept, codes))
 
-    producer, client = batches[0].producer, _client(ctx.version)
-    transactions = ctx.services.transactions
+    transactions, producer = ctx.services.transactions, first[0].producer
     verify(transactions, request.transactional_id, producer, asked, client, on_codes)
     if arrived:
         return append(request, arrived[0])
@@ -79,6 +96,16 @@ def append_verified(
     late = partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, "")
     parked = Parked(clock, deadline, late)
     return parked
+
+
+def _of_several(response: ProduceResponse | None) -> ProduceResponse | None:
+    if response is not None:
+        for topic in response.responses:
+            for partition in topic.partition_responses:
+                partition.error_message = (
+                    "Transactional records contained more than one producer ID"
+                )
+    return response
 
 
 def _complete(parked: Parked, append: Callable[[], ProduceResponse | Parked | None]) -> None:
@@ -116,7 +143,8 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
             except (KafkaError, CorruptRecordError):
                 continue
             if header.is_transactional:
-                yield _Batch(partition, Producer(header.producer_id, header.producer_epoch))
+                producer = Producer(header.producer_id, header.producer_epoch)
+                yield _Batch(partition, producer, header.base_sequence)
 
 
 def _client(version: int) -> Client:

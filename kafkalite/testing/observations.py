@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kafkalite.errors import ErrorCode
 from kafkalite.types import TopicPartition, Uuid
 
 
@@ -178,6 +179,52 @@ class CommitSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionSent:
+    """A transaction is about to write one value to each of these partitions."""
+
+    transaction: str
+    values: Mapping[TopicPartition, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEndAsked:
+    """From now on it may end so, and not the other way."""
+
+    transaction: str
+    commits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """It has ended so: the broker said it."""
+
+    transaction: str
+    commits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedSeen:
+    """A reader of what is committed was shown this value."""
+
+    partition: TopicPartition
+    offset: int
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StaleWriteAnswered:
+    """What a producer was told that wrote after another of its transactional id had come."""
+
+    transactional_id: str
+    code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class AllCommittedSeen:
+    """No transaction is open or under way, and readers were shown everything up to the ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The broker stopped cleanly: what it promised survives a loss of power from now on."""
 
@@ -217,6 +264,12 @@ Observation = (
     | CommitAnswered
     | CommitAsked
     | CommitSeen
+    | TransactionSent
+    | TransactionEndAsked
+    | TransactionEnded
+    | CommittedSeen
+    | StaleWriteAnswered
+    | AllCommittedSeen
     | Stopped
     | Died
     | PowerLost

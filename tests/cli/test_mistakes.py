@@ -17,6 +17,8 @@ WRONG = {
     "delete",
     "topics list extra": "extra: there is one word too many; `kafkalite topics list --help` tells "
     "what there is",
+    "topics delete a --json b": "b: such words stand together, before the options or behind; "
+    "`kafkalite topics delete --help` tells what there is",
     "topics list --bogus": "there is no option --bogus; `kafkalite topics list --help` tells what "
     "there is",
     "topics list --jsn": "there is no option --jsn (is it --json?); `kafkalite topics list --help` "

@@ -13,6 +13,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import Offset, ProducerEpoch, ProducerId
 from tests.coordinator.sample_consumers import ConsumerStage, id_of
 from tests.coordinator.sample_groups import GROUP
+from tests.coordinator.sample_migrations import mixed
 
 
 def two_members() -> ConsumerStage:
@@ -130,6 +131,7 @@ def commit_in_transaction(
         ("x", -1, None, ErrorCode.UNKNOWN_MEMBER_ID),
         ("", -1, "x", ErrorCode.UNKNOWN_MEMBER_ID),
         ("", 0, None, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("", -2, None, ErrorCode.UNKNOWN_MEMBER_ID),
     ],
 )
 def test_in_a_transaction_whoever_says_nothing_may_commit_and_epochs_are_generations(
@@ -157,3 +159,17 @@ def test_fetches_of_members_and_of_others() -> None:
         assert stale is ErrorCode.STALE_MEMBER_EPOCH
     assert stage.refused(fetch._replace(member_id="x")) is ErrorCode.UNKNOWN_MEMBER_ID
     assert stage.refused(fetch._replace(member_id=None)) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_members_of_the_classic_protocol_are_told_what_they_understand() -> None:
+    stage = mixed()
+    old = stage.classics["old"]
+    assert commit(stage, old.member_id, old.generation, knows=False) is None
+    newer = commit(stage, old.member_id, 99)
+    assert newer is not None
+    assert newer.code is ErrorCode.ILLEGAL_GENERATION
+    not_its_own = commit(stage, old.member_id, old.generation - 1, 3)
+    assert not_its_own is not None
+    assert not_its_own.code is ErrorCode.ILLEGAL_GENERATION
+    fetch = FetchOffsets(None, GROUP, None, member_id=old.member_id, member_epoch=99)
+    assert stage.refused(fetch) is ErrorCode.ILLEGAL_GENERATION

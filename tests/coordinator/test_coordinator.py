@@ -27,7 +27,7 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.coordinator import FEW_GROUPS, GroupCoordinator
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import Record
 from kafkalite.coordinator.groups.settings import GroupSettings
@@ -241,14 +241,3 @@ def test_each_rebalance_has_its_reason_once() -> None:
     told = [(each.group_id, each.reason) for each in stage.core.take_rebalances()]
     assert told == [(GROUP, f"{a} joins"), (GROUP, f"left: {a}")]
     assert stage.core.take_rebalances() == []
-
-
-def test_reasons_of_groups_that_are_gone_are_not_kept_for_ever() -> None:
-    stage = Stage()
-    for number in range(3 * FEW_GROUPS):
-        group = f"g{number}"
-        joined = stage.join(stage.join_event("", group=group))
-        leaving = LeavingMember(joined.member_id)
-        stage.feed(LeaveGroup(stage.token(), group, (leaving,)))
-        stage.feed(DeleteGroups(stage.token(), (group,)))
-    assert len(stage.core._last_rebalances) <= FEW_GROUPS + 1

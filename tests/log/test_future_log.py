@@ -117,8 +117,13 @@ def test_an_empty_one_goes_on_at_its_offset() -> None:
     old = source.logs[KEY]
     old.roll(NOW)
     old.retire_below(Offset(7)).remove()
-    log = moved(directories).log
+    log, _ = moved(directories)
     assert (log.log_start_offset, log.end_offset) == (7, 7)
+    target = directories.live[1]
+    del target.logs[KEY]
+    again = target.open_partition(KEY, topic_id=TOPIC_ID, config=CONFIG, now=NOW, is_clean=True)
+    for each in (log, again):
+        assert append(each, idempotent(6)).is_duplicate, "the producer is known still"
     assert append(log, idempotent(7)).base_offset == 7
 
 

@@ -21,8 +21,10 @@ from kafkalite.protocol.messages.describe_log_dirs import (
 from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, Offset
+from tests.server.group_requests import commit, committed, find
 from tests.server.running import Running, simulated
 from tests.server.test_log_dirs import Disks, serving
+from tests.server.transactions import TransactionalProducer
 
 PLACES = {"a": "memory", "b": "/b", "c": "/c"}
 
@@ -248,6 +250,48 @@ async def test_a_disk_that_refuses_leaves_the_replica_where_it_was(simulation: S
         await running.wait_ms(100)
         assert home(disks, "t") == start
         assert await read_all(running, "t") == [b"x"]
+
+
+@simulated
+async def test_a_coordinator_whose_records_move_goes_on(simulation: Simulation) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        await find(running)
+        assert await commit(running, "t", 7) == 0
+        count = len(running.topic("__consumer_offsets").partitions)
+        await alter(running, ("/b", "__consumer_offsets", list(range(count))))
+        for _ in range(1000):
+            if len(disks.homes("__consumer_offsets")["b"]) == count:
+                break
+            await running.wait_ms()
+        assert [len(held) for held in disks.homes("__consumer_offsets").values()] == [0, count, 0]
+        assert await committed(running, "t") == 7
+        assert await commit(running, "t", 8) == 0
+    async with serving(simulation, disks) as running:
+        await find(running)
+        assert await committed(running, "t") == 8
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@simulated
+async def test_a_transaction_goes_on(simulation: Simulation, commits: bool) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        producer = await TransactionalProducer.begin(running)
+        await producer.write("t", b"before")
+        target = other(home(disks, "t"))
+        await alter(running, (PLACES[target], "t", [0]))
+        await arrive(running, disks, "t", target)
+        partition = running.broker._replicas.find("t", 0)
+        assert (partition.last_stable_offset, partition.high_watermark) == (0, 1)
+        assert await producer.send("t", b"after") is ErrorCode.NONE
+        assert await producer.end(commits=commits) is ErrorCode.NONE
+        await running.wait_ms(100)
+        assert (partition.last_stable_offset, partition.high_watermark) == (3, 3)
+        aborted = [each.first_offset for each in partition.log.segments[0].aborted.all]
+        assert aborted == ([] if commits else [0])
 
 
 @simulated

@@ -11,17 +11,29 @@ import org.apache.kafka.common.TopicPartition;
 /** A consumer in a group, named as its topic. It begins where the group has committed, else at the beginning. */
 final class Member implements AutoCloseable {
     private static final String PROTOCOL = System.getProperty("group.protocol");
+    private static final String STRATEGY = System.getProperty("partition.assignment.strategy");
 
     final List<ConsumerRecord<byte[], byte[]>> received = new ArrayList<>();
     private final Consumer<byte[], byte[]> consumer;
 
     Member(Broker broker, String topic) {
+        this(broker, topic, null);
+    }
+
+    /** A static member, unless {@code instance} is null. */
+    Member(Broker broker, String topic, String instance) {
         Map<String, String> settings = new HashMap<>(Map.of(
             "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false"));
         if (PROTOCOL == null) {
             settings.put("heartbeat.interval.ms", "200");
         } else { // Of the new protocol, where the broker says how often.
             settings.put("group.protocol", PROTOCOL);
+        }
+        if (STRATEGY != null) {
+            settings.put("partition.assignment.strategy", STRATEGY);
+        }
+        if (instance != null) {
+            settings.put("group.instance.id", instance);
         }
         consumer = broker.consumer(settings);
         consumer.subscribe(List.of(topic));
@@ -33,6 +45,10 @@ final class Member implements AutoCloseable {
 
     List<Integer> partitions() {
         return consumer.assignment().stream().map(TopicPartition::partition).sorted().toList();
+    }
+
+    void pollOnce() {
+        consumer.poll(Broker.A_MOMENT).forEach(received::add);
     }
 
     /** Leaves the group. */

@@ -29,6 +29,8 @@ final class Scenarios {
         return switch (scenario) {
             case "round-trip" -> roundTrip(codec);
             case "group" -> groupOfTwo();
+            case "members" -> new Members(broker, topic).comeAndGo();
+            case "static" -> new Members(broker, topic).startAnew();
             case "resume" -> resume();
             case "seek" -> seek();
             case "delete" -> delete();

@@ -5,8 +5,11 @@ Versions: 0 to 5.
 - 4 is asked by brokers: several transactions, and whether partitions were added (KIP-890).
 - 5 knows TRANSACTION_ABORTABLE.
 
-If a partition of a transaction does not exist, none is added: the others are told
-OPERATION_NOT_ATTEMPTED. Clients of version 2 of the protocol do not ask: their first Produce adds.
+If a partition of a transaction does not exist, or a client names an internal topic, none is added:
+the others are told OPERATION_NOT_ATTEMPTED. Clients of version 2 of the protocol do not ask: their
+first Produce adds.
+
+Kafka differs: it never answers a request of version 4 or later without transactions.
 """
 
 from __future__ import annotations
@@ -75,7 +78,13 @@ def handle(
 
     version = _BUMPS_EPOCHS if by_broker else 0
     asks = [
-        partial(ask_about_existing, ctx.services, _event(each, version), verifies=each.verify_only)
+        partial(
+            ask_about_existing,
+            ctx.services,
+            _event(each, version),
+            verifies=each.verify_only,
+            of_client=not by_broker,
+        )
         for each in asked
     ]
     return ask_for(ctx, partial(ask_each, asks), list, answer)

@@ -13,14 +13,7 @@ The generation that it is told is its member epoch. Source: Kafka's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
-from kafkalite.coordinator.groups.classic.embedded import (
-    read_subscription,
-    version_of,
-    write_assignment,
-)
+from kafkalite.coordinator.groups.classic.embedded import version_of, write_assignment
 from kafkalite.coordinator.groups.classic.events import (
     NO_MEMBER_ID,
     Heartbeat,
@@ -36,8 +29,8 @@ from kafkalite.coordinator.groups.classic.events import (
 )
 from kafkalite.coordinator.groups.classic.membership import told
 from kafkalite.coordinator.groups.classic.state import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from kafkalite.coordinator.groups.consumer.classic_joins import check_join, join, must_bring_id
 from kafkalite.coordinator.groups.consumer.departures import known_static_member, send_away
-from kafkalite.coordinator.groups.consumer.downgrade import downgrade, may_downgrade
 from kafkalite.coordinator.groups.consumer.events import AwaitedRequest
 from kafkalite.coordinator.groups.consumer.state import (
     NOTHING,
@@ -54,10 +47,8 @@ from kafkalite.coordinator.groups.consumer.timers import (
 )
 from kafkalite.coordinator.groups.consumer.turn import Turn
 from kafkalite.coordinator.groups.draft import Draft
-from kafkalite.coordinator.groups.settings import MigrationPolicy
-from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
-from kafkalite.metadata.image import MetadataImage, TopicImage
-from kafkalite.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import MetadataImage
 
 
 class ClassicMembers:
@@ -75,36 +66,15 @@ class ClassicMembers:
 
     def join(self, turn: Turn, event: JoinGroup, image: MetadataImage) -> ClassicGroup | None:
         """Answered by `Joined`; the classic group that the group has become, if it has.
-        `KafkaError`: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
-        FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND."""
-        draft, group = turn.draft, turn.group
-        if draft.settings.consumer.migration is MigrationPolicy.DISABLED:
-            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        is_new = event.member_id == NO_MEMBER_ID
-        member_id = event.new_member_id if is_new else event.member_id
-        turn.check_room(member_id, event.instance_id)
-        if event.protocol_type != CONSUMER_PROTOCOL_TYPE or not group.supports(event.protocols):
-            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if is_new and event.instance_id is None and event.requires_known_member_id:
-            draft.reply(event.token, Joined(ErrorCode.MEMBER_ID_REQUIRED, member_id))
+        `KafkaError` as `classic_joins.join`."""
+        if must_bring_id(event):
+            check_join(turn, event)
+            answer = Joined(ErrorCode.MEMBER_ID_REQUIRED, event.new_member_id)
+            turn.draft.reply(event.token, answer)
             return None
-        replaced = None if event.instance_id is None else group.static_member(event.instance_id)
-        before = _before(turn, event, member_id)
-        subscription = _subscription(event)
-        member = _updated(before, event, subscription)
-        turn.say(before, member)
-        owned = {topic.id: frozenset(indexes) for topic, indexes in _owned(subscription, image)}
-        became = None
-        if replaced is not None and _downgrades(turn, replaced):
-            rebalances = group.assignment_epoch < turn.epoch
-            if not rebalances:
-                member = turn.reconcile(member, owned)
-            became = _downgraded(turn, image, replaced, member, rebalances=rebalances)
-        else:
-            turn.assign()
-            member = turn.reconcile(member, owned)
-        self._joined(turn, event, member, goes_on=became is None)
-        return became
+        joined = join(turn, event, image)
+        self._joined(turn, event, joined.member, goes_on=joined.became is None)
+        return joined.became
 
     def _joined(self, turn: Turn, event: JoinGroup, member: Member, *, goes_on: bool) -> None:
         draft, group_id = turn.draft, event.group_id
@@ -201,84 +171,6 @@ def _leaving(group: ConsumerGroup, leaving: LeavingMember) -> Member:
     if member_id == NO_MEMBER_ID:
         member_id = group.static_members.get(leaving.instance_id, NO_MEMBER_ID)
     return known_static_member(group, leaving.instance_id, member_id)
-
-
-# Who joins, and with what.
-
-
-def _before(turn: Turn, event: JoinGroup, member_id: str) -> Member:
-    """The member as it is known, or one that is not yet."""
-    group = turn.group
-    known = group.members.get(member_id, Member(member_id))
-    if event.instance_id is None:
-        return known
-    if event.member_id != NO_MEMBER_ID:
-        return known_static_member(group, event.instance_id, member_id)
-    old = group.static_member(event.instance_id)
-    return known if old is None else turn.replace(old, member_id)
-
-
-def _subscription(event: JoinGroup) -> ConsumerProtocolSubscription:
-    try:
-        return read_subscription(event.protocols[0].metadata)
-    except ProtocolError as error:
-        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, str(error)) from None
-
-
-def _updated(
-    member: Member, event: JoinGroup, subscription: ConsumerProtocolSubscription
-) -> Member:
-    timeout = event.rebalance_timeout_ms
-    if timeout is None:
-        timeout = event.session_timeout_ms
-    return replace(
-        member,
-        instance_id=member.instance_id if event.instance_id is None else event.instance_id,
-        rack_id=subscription.rack_id or member.rack_id,
-        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout == -1 else timeout,
-        topics=tuple(sorted({*subscription.topics})),
-        regex="",
-        client_id=event.client_id,
-        client_host=event.client_host,
-        classic=ClassicUse(event.session_timeout_ms, event.protocols),
-    )
-
-
-def _owned(
-    subscription: ConsumerProtocolSubscription, image: MetadataImage
-) -> Iterator[tuple[TopicImage, list[int]]]:
-    for owned in subscription.owned_partitions:
-        topic = image.topics.get(owned.topic)
-        if topic is not None:
-            yield topic, owned.partitions
-
-
-# The last one of the consumer protocol is replaced.
-
-
-def _downgrades(turn: Turn, replaced: Member) -> bool:
-    group = turn.group
-    left = len(group.members)
-    return replaced.classic is None and may_downgrade(group, [replaced], left, turn.draft.settings)
-
-
-def _downgraded(
-    turn: Turn, image: MetadataImage, replaced: Member, member: Member, *, rebalances: bool
-) -> ClassicGroup:
-    try:
-        return downgrade(
-            turn.draft,
-            turn.group,
-            image,
-            gone=[replaced],
-            joining=member,
-            rebalances=rebalances,
-        )
-    except ProtocolError as error:
-        raise KafkaError(
-            ErrorCode.GROUP_ID_NOT_FOUND,
-            f"Cannot downgrade the classic group {turn.group.group_id}: {error}.",
-        ) from None
 
 
 # Who asks.

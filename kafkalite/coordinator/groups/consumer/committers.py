@@ -9,6 +9,7 @@ Source: Kafka's `ConsumerGroup.validateOffsetCommit` and `validateOffsetFetch`; 
 from __future__ import annotations
 
 from kafkalite.coordinator.groups.classic.events import (
+    NO_GENERATION,
     CommitOffsets,
     FetchOffsets,
     OffsetToCommit,
@@ -37,8 +38,9 @@ def check_commit(group: ConsumerGroup, event: CommitOffsets) -> None:
 def check_commit_in_transaction(group: ConsumerGroup, event: CommitOffsets) -> None:
     """`KafkaError`: UNKNOWN_MEMBER_ID; ILLEGAL_GENERATION where a commit outside a transaction is
     told STALE_MEMBER_EPOCH. Everybody may who does not say that it is a member."""
-    tells_no_member = not event.member_id and event.instance_id is None
-    if event.generation < 0 and (not group.members or tells_no_member):
+    if event.generation < 0 and not group.members:
+        return
+    if event.generation == NO_GENERATION and not event.member_id and event.instance_id is None:
         return
     member = group.member(event.member_id)
     try:

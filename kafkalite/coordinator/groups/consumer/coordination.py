@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 
+from kafkalite.coordinator.groups.classic.coordination import MembershipEvent
 from kafkalite.coordinator.groups.classic.events import (
     Heartbeat,
     JoinGroup,
@@ -35,9 +36,6 @@ from kafkalite.coordinator.groups.consumer.upgrade import leave_behind, upgrade
 from kafkalite.coordinator.groups.draft import Draft, Rebalanced
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
-
-MembershipEvent = JoinGroup | SyncGroup | Heartbeat | LeaveGroup
-"""What a member asks that speaks the classic protocol."""
 
 
 class ConsumerCoordination:

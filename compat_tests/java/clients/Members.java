@@ -1,0 +1,76 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Members of a group that come and go, and one that starts anew. */
+final class Members {
+    private static final int PARTITIONS = 6;
+
+    private final Broker broker;
+    private final String topic;
+    private final List<List<Integer>> counts = new ArrayList<>();
+
+    Members(Broker broker, String topic) {
+        this.broker = broker;
+        this.topic = topic;
+    }
+
+    Map<String, Object> comeAndGo() throws Exception {
+        broker.create(topic, PARTITIONS);
+        List<Member> members = new ArrayList<>();
+        try {
+            for (int[] wanted : new int[][] {{6}, {3, 3}, {2, 2, 2}}) {
+                members.add(new Member(broker, topic));
+                share(members, wanted);
+            }
+            while (members.size() > 1) {
+                members.remove(1).close();
+            }
+            share(members, 6);
+            Member first = members.get(0);
+            Member hasty = new Member(broker, topic);
+            members.add(hasty);
+            hasty.pollOnce();
+            members.remove(hasty);
+            hasty.close(); // Amid the rebalance that it began.
+            share(members, 6);
+            for (int partition = 0; partition < PARTITIONS; partition++) {
+                broker.produce(Sample.numbered(topic, partition, 0, 1), Map.of());
+            }
+            Member.pollUntil("all is read", () -> first.received.size() >= PARTITIONS, first);
+            return Map.of("counts", counts, "received", first.received.size());
+        } finally {
+            members.forEach(Member::close);
+        }
+    }
+
+    Map<String, Object> startAnew() throws Exception {
+        broker.create(topic, PARTITIONS);
+        try (Member first = new Member(broker, topic, "one")) {
+            Member second = new Member(broker, topic, "two");
+            List<Integer> had;
+            try {
+                share(List.of(first, second), 3, 3);
+                had = second.partitions();
+            } finally {
+                second.close();
+            }
+            try (Member again = new Member(broker, topic, "two")) {
+                Member.pollUntil("it is back", () -> !again.partitions().isEmpty(), first, again);
+                return Map.of("before", had, "after", again.partitions(), "other", first.partitions().size());
+            }
+        }
+    }
+
+    private void share(List<Member> members, int... wanted) throws Exception {
+        Member.pollUntil("they share", () -> {
+            for (int i = 0; i < wanted.length; i++) {
+                if (members.get(i).partitions().size() != wanted[i]) {
+                    return false;
+                }
+            }
+            return true;
+        }, members.toArray(new Member[0]));
+        counts.add(members.stream().map(each -> each.partitions().size()).toList());
+    }
+}
