@@ -74,6 +74,22 @@ async def test_files_of_all_replicas_are_the_same(simulation: Simulation) -> Non
             assert [name for name in leader if copy[name] != leader[name]] == []
 
 
+@simulated
+async def test_high_watermarks_are_on_the_disk_of_every_replica(simulation: Simulation) -> None:
+    """Of a partition without other replicas there is nothing to remember."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2])
+        await cluster.create("alone", [1])
+        await cluster.wrote("t", b"a", b"b")
+        await cluster.wait_ms(6_000)
+        for broker in (1, 2):
+            checkpoint = cluster.files[broker].open_read("replication-offset-checkpoint")
+            assert checkpoint.read(0, checkpoint.size) == b"0\n1\nt 0 2\n"
+        await cluster.kill(2)
+        await cluster.start(2)
+        assert cluster.partition(2, "t").high_watermark == 2
+
+
 # Who is in sync.
 
 
