@@ -6,8 +6,8 @@ rests while fewer replicas are in sync than `min.insync.replicas` asks for, so t
 times out, as in Kafka, which tells that error only where the in-sync replicas shrink after the high
 watermark has moved and before another thread has seen that.
 
-Source: Kafka's `ReplicaManager.appendRecords` and `DelayedProduce`; what a refusal tells besides its
-code is as in `tests/data/errors.json`.
+Source: Kafka's `ReplicaManager.appendRecords` and `DelayedProduce`; what a refusal tells besides
+its code is as in `tests/data/errors.json`.
 """
 
 from __future__ import annotations
