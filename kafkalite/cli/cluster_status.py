@@ -106,7 +106,7 @@ def _status(admin: KafkaAdminClient) -> dict[str, Any]:
         ),
         key=lambda row: (row["topic"], row["partition"]),
     )
-    controller = cluster["controller_id"]
+    controller = _controller(admin, cluster["controller_id"])
     return {
         "cluster_id": cluster["cluster_id"],
         "controller": controller if controller >= 0 else None,
@@ -115,6 +115,20 @@ def _status(admin: KafkaAdminClient) -> dict[str, Any]:
         ],
         "partitions": partitions,
     }
+
+
+def _controller(admin: KafkaAdminClient, told: int) -> int:
+    """Who decides: the leader of the quorum. Other answers name any broker, but for those of a
+    Kafka with ZooKeeper, which has no quorum."""
+    from kafka.errors import KafkaError, UnsupportedVersionError
+
+    try:
+        (topic,) = admin.describe_metadata_quorum()["topics"]
+    except (KafkaError, UnsupportedVersionError, ValueError):
+        return told
+    (partition,) = topic["partitions"]
+    leader: int = partition["leader_id"]
+    return leader
 
 
 def _id_of(broker: Mapping[str, Any]) -> int:

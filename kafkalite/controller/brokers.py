@@ -97,15 +97,15 @@ def lose_broker(
     since. The last one to stop cleanly goes on leading what it led, for when it is back: fenced, it
     is not waited for by a Kafka that starts on its folder. ZooKeeper does not remember brokers that
     are gone: of them only partitions tell."""
+    others = candidates_of(image).without(event.broker_id)
     known = image.brokers.get(event.broker_id)
-    if known is None:
-        return list(after_loss(image, event.broker_id, candidates_of(image), settings))
-    if known.epoch != event.broker_epoch or known.fenced:
+    if known is not None and known.epoch != event.broker_epoch:
         return []
+    if known is None or known.fenced:
+        return list(after_loss(image, event.broker_id, others, settings))
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
-    others = candidates_of(image).without(known.id)
     if event.is_clean and not others.log_dirs:
         return [fence]
     return [*after_loss(image, known.id, others, settings), fence]
@@ -114,12 +114,14 @@ def lose_broker(
 def await_missing(
     image: MetadataImage, event: StartTerm, now: TimestampMs
 ) -> tuple[SetTimer[Event], ...]:
-    """Timers that lose the brokers which are registered and not live, unless they register anew."""
+    """Timers that lose the brokers which are registered or lead, and are not live, unless they
+    register anew."""
     at = TimestampMs(now + SESSION_TIMEOUT_MS)
+    leaders = {each.leader for topic in image.topics.values() for each in topic.partitions}
     return tuple(
         SetTimer(("missing", broker.id), at, LoseBroker(broker.id, broker.epoch))
         for broker in image.brokers.values()
-        if broker.id not in event.live and not broker.fenced
+        if broker.id not in event.live and (not broker.fenced or broker.id in leaders)
     )
 
 

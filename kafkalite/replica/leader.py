@@ -229,11 +229,6 @@ class PartitionLeader:
     def _needed_in_sync(self) -> int:
         return min(self._min_in_sync, len(self._followers) + 1)
 
-    @property
-    def kept_enough_replicas(self) -> bool:
-        """Whether what such a produce wrote is where it was to be, once it is committed."""
-        return len(self.maximal_isr) >= self._needed_in_sync
-
     def expand(self, broker: BrokerId) -> IsrProposal | None:
         """To be asked of a follower that has fetched: the proposal to have it join, if it may.
 

@@ -18,7 +18,7 @@ from kafkalite.config.listeners import WILDCARDS, ListenerAddress
 from kafkalite.metadata.image import BrokerImage, Endpoint
 from kafkalite.ports.network import Address
 from kafkalite.ports.process import host_name
-from kafkalite.server.request import RequestContext
+from kafkalite.server.request import RequestContext, Services
 from kafkalite.types import BrokerId
 
 _MAPPED_PREFIX = "::ffff:"
@@ -50,6 +50,15 @@ def nodes(ctx: RequestContext) -> list[Node]:
         else:
             found += _as_registered(broker, session.listener)
     return found
+
+
+def told_controller(services: Services) -> BrokerId:
+    """Whom clients are told to be the controller. In a cluster any live broker, another one each
+    time, since each hands on what is the controller's to decide: so does a KRaft broker."""
+    live = services.image.active_brokers()
+    if not services.any_is_controller or not live:
+        return services.image.controller_id
+    return live[int(services.entropy.random() * len(live))].id
 
 
 def fenced_nodes(ctx: RequestContext) -> list[Node]:

@@ -216,6 +216,7 @@ class Broker:
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=cache(self._listed),
             peers=None if self._link is None else self._link.peers,
+            any_is_controller=self._link is not None and not self._has_kafkas_beside_it,
             awaited=None if self._link is None else self._link.awaited,
         )
 

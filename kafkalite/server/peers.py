@@ -24,7 +24,7 @@ from kafkalite.ports.network import Network
 from kafkalite.protocol.schema import Request
 from kafkalite.server.peer_connection import OnResponse, PeerConnection
 from kafkalite.server.receive_buffer import BufferPool
-from kafkalite.types import BrokerId, TimestampMs
+from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
 
 RECONNECT_MS: Final = 50
 MAX_RECONNECT_MS: Final = 1_000
@@ -78,6 +78,8 @@ class Peers:
         self._connections: dict[_Line, PeerConnection] = {}
         self._back_offs: dict[_Line, _BackOff] = {}
         self._is_stopped = False
+        self._own_epoch: BrokerEpoch | None = None
+        """As it was registered last."""
 
     def ask(
         self,
@@ -116,9 +118,21 @@ class Peers:
         for line, connection in list(self._connections.items()):
             if _incarnation(before, line.broker_id) != _incarnation(image, line.broker_id):
                 connection.end(f"broker {line.broker_id} has left the cluster, or has come anew")
+        self._follow_own_epoch(image)
         for line in list(self._back_offs):
             if line.broker_id not in image.brokers:
                 del self._back_offs[line]
+
+    def _follow_own_epoch(self, image: MetadataImage) -> None:
+        """A broker whose session was lost and that has registered anew is another one to the
+        others: what goes on between them, such as fetch sessions, begins anew."""
+        me = image.brokers.get(self._broker_id)
+        if me is None:
+            return
+        known, self._own_epoch = self._own_epoch, me.epoch
+        if known is not None and known != me.epoch:
+            for connection in list(self._connections.values()):
+                connection.end("this broker has registered anew")
 
     def stop(self) -> None:
         """Hang up on all, refuse everyone who waits, and ask nothing more."""

@@ -1,7 +1,13 @@
 """One pass over the partitions of a produce: each appended or refused, and what is to be done then.
 
-Source: Kafka's `ReplicaManager.appendRecords`; what a refusal tells besides its code is as in
-`tests/data/errors.json`.
+With acks=all each partition is told as of the moment when it is committed, whatever becomes of it
+while others are waited for. NOT_ENOUGH_REPLICAS_AFTER_APPEND is not among it: the high watermark
+rests while fewer replicas are in sync than `min.insync.replicas` asks for, so that such a produce
+times out, as in Kafka, which tells that error only where the in-sync replicas shrink after the high
+watermark has moved and before another thread has seen that.
+
+Source: Kafka's `ReplicaManager.appendRecords` and `DelayedProduce`; what a refusal tells besides
+its code is as in `tests/data/errors.json`.
 """
 
 from __future__ import annotations
@@ -21,8 +27,8 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
 )
 from kafkalite.server.moved_leaders import current_leader
-from kafkalite.server.partition import ACKS_ALL, Partition
-from kafkalite.server.purgatory import CommitWait, Parked
+from kafkalite.server.partition import Partition
+from kafkalite.server.purgatory import CommittedTo, CommitWait, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import Codes
 from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs, TopicPartition
@@ -55,6 +61,16 @@ class Uncommitted(NamedTuple):
     end_offset: Offset
     """The high watermark that commits it."""
     answer: PartitionProduceResponse
+
+
+def _outcome(of: Uncommitted) -> ErrorCode:
+    """What has become of it, as of now."""
+    leader = of.partition.leader
+    if leader is None:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if leader.high_watermark < of.end_offset:
+        return ErrorCode.REQUEST_TIMED_OUT
+    return ErrorCode.NONE
 
 
 class ProduceAppender:
@@ -121,14 +137,16 @@ class ProduceAppender:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
         uncommitted = self.uncommitted
 
+        left = list(uncommitted)
+
+        def settle(partition: CommittedTo) -> None:
+            for each in [each for each in left if each.partition is partition]:
+                left.remove(each)
+                each.answer.error_code = _outcome(each)
+
         def answer() -> ProduceResponse:
-            for partition, end, slot in uncommitted:
-                if partition.leader is None:
-                    slot.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-                elif partition.leader.high_watermark < end:
-                    slot.error_code = ErrorCode.REQUEST_TIMED_OUT
-                elif self.acks == ACKS_ALL and not partition.leader.kept_enough_replicas:
-                    slot.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            for each in left:
+                each.answer.error_code = _outcome(each)
             return response
 
         clock = self.ctx.services.clock
@@ -137,6 +155,7 @@ class ProduceAppender:
             TimestampMs(clock.now_ms() + max(timeout_ms, 0)),
             ends=[(partition, end) for partition, end, _ in uncommitted],
             answer=answer,
+            settle=settle,
         ).parked
 
     def _find(self, topic: TopicProduceData, index: int) -> Partition:

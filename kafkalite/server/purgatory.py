@@ -129,7 +129,7 @@ class FetchWait:
 class CommitWait:
     """A produce with acks=all that waits until each of its appends is below the high watermark."""
 
-    __slots__ = ("_answer", "_ends", "parked")
+    __slots__ = ("_answer", "_ends", "_settle", "parked")
 
     def __init__(
         self,
@@ -138,7 +138,10 @@ class CommitWait:
         *,
         ends: Sequence[tuple[CommittedTo, Offset]],
         answer: MakeAnswer,
+        settle: Callable[[CommittedTo], None] = lambda partition: None,
     ) -> None:
+        """`settle` is told of each of them as it is `resolved`, before the answer is made."""
+        self._settle = settle
         self._answer = answer
         self._ends = dict(ends)
         self.parked = Parked(clock, deadline_ms, answer, self._forget)
@@ -152,6 +155,7 @@ class CommitWait:
 
     def resolved(self, partition: CommittedTo) -> None:
         """Nothing is to be waited for at `partition`: committed, or it is led elsewhere now."""
+        self._settle(partition)
         del self._ends[partition]
         del partition.commits[self]
         if not self._ends:

@@ -73,6 +73,8 @@ class Services:
     """None: this broker is a cluster of its own."""
     awaited: AwaitedImages | None = None
     """None: as `peers`."""
+    any_is_controller: bool = False
+    """Whether clients may take any broker for the controller: each hands on what is for it."""
     envelopes: OpensEnvelopes | None = None
     """None: as `peers`."""
 

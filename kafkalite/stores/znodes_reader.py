@@ -201,6 +201,7 @@ class ZnodesReader:
 
     def _changes_listed(self, path: str, found: Children) -> None:
         """What they name is read. Those from before the first look say nothing new."""
+        self._view.config_changes = found.names
         is_first = path not in self._children
         self._news(path, found)
         fresh = [] if is_first else [name for name in found.names if name > self._last_change]

@@ -58,6 +58,8 @@ class ZnodesView:
         """As of the last `refresh`."""
         self.folders: set[str] = set()
         """That are there, of those with settings."""
+        self.config_changes: tuple[str, ...] = ()
+        """Names of the notifications of settings, the oldest first."""
         self.incomplete: dict[str, None] = {}
         """Topics that lack states or an id: another made them, and they wait for the
         controller."""

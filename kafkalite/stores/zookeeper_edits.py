@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Final
 
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import ConfigResourceType
@@ -26,6 +27,9 @@ from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.types import BrokerId, TopicPartition
 
 _log = logging.getLogger(__name__)
+
+MOST_NOTIFICATIONS: Final = 100
+"""Of settings that changed. Kafka's brokers remove them after 15 minutes."""
 
 
 class ForeignEdits:
@@ -66,6 +70,8 @@ class ForeignEdits:
             if topic is not None and node is not None and raw is not None and node.id is None:
                 data = znodes.write_topic(node._replace(id=topic.id))
                 yield SetData(znodes.topic_path(name), data, raw.stat.version)
+        for name in view.config_changes[:-MOST_NOTIFICATIONS]:
+            yield Delete(f"{znodes.CONFIG_CHANGES}/{name}")
         yield from self._reassigned()
 
     def _reassigned(self) -> Iterator[Operation]:

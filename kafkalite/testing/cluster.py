@@ -19,6 +19,7 @@ from typing import Self
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.open_files import OpenFiles, descriptor_limit
 from kafkalite.metadata.image import PartitionImage
 from kafkalite.ports.clock import RealClock
 from kafkalite.server.this_machine import where_to_dial
@@ -290,6 +291,7 @@ class Cluster:
         wait_for(life.run(partial(work, id)), START_WITHIN_S, f"{what} broker {id}")
 
     def _begin_life(self) -> None:
+        self._open_files = OpenFiles(descriptor_limit())  # One process, so one for all brokers.
         plan = ClusterPlan(
             self._ports,
             self._settings,
@@ -322,5 +324,5 @@ class Cluster:
 
     def _new_files(self, name: str) -> Files:
         if self._folder is not None:
-            return OsFiles(os.path.join(self._folder, name))
+            return OsFiles(os.path.join(self._folder, name), open_files=self._open_files)
         return self._memory.setdefault(name, MemoryFiles())

@@ -21,7 +21,7 @@ from kafkalite.protocol.messages.metadata_records import (
     RegisterBrokerRecord,
 )
 from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, TimestampMs
-from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
+from tests.controller.sample_cluster import NOW, Cluster, assignment, broker_registration, uuid
 from tests.controller.sample_partitions import change, partition
 
 
@@ -102,6 +102,24 @@ def test_the_last_to_stop_cleanly_is_fenced_and_leads_on_when_it_is_back() -> No
     partition = cluster.controller.image.partition("t", 0)
     assert partition is not None
     assert (partition.leader, partition.leader_epoch) == (1, 1), "its last stop was no clean one"
+
+
+def test_the_last_to_stop_is_waited_for_as_long_as_any_other() -> None:
+    """Then it leads no more: somebody may have another leader elected, if need be."""
+    cluster = Cluster(1, 2)
+    cluster.create(NewTopic("t", assignments=(assignment(0, 1, 2),)))
+    cluster.feed(LoseBroker(BrokerId(2), BrokerEpoch(2)))
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
+    outcome = cluster.controller.decide(StartTerm((BrokerId(2),)), NOW)
+    missing = LoseBroker(BrokerId(1), BrokerEpoch(1))
+    assert outcome.timers[0] == SetTimer(
+        ("missing", 1), TimestampMs(NOW + SESSION_TIMEOUT_MS), missing
+    )
+    assert [timer.key for timer in outcome.timers[1:]] == ["ElectUncleanLeaders", "BalanceLeaders"]
+    log = len(cluster.log)
+    for _ in range(2):
+        cluster.feed(missing)
+        assert cluster.log[log:] == [change(leader=-1)], "once"
 
 
 def test_a_clean_stop_moves_partitions_to_the_others() -> None:

@@ -16,6 +16,7 @@ from kafkalite.controller.events import (
     DirectoriesKnown,
     Event,
     FailDirectories,
+    FeaturesUpdated,
     LoseBroker,
     NewTopic,
     PartitionsCreated,
@@ -27,6 +28,7 @@ from kafkalite.controller.events import (
     TopicsCreated,
     TopicsDeleted,
     TopicToDelete,
+    UpdateFeatures,
 )
 from kafkalite.controller.replica_events import (
     AlterPartitions,
@@ -59,6 +61,7 @@ ANSWERS: list[tuple[Event, type | None]] = [
     (CreateTopics("t", (NewTopic("a"),), (uuid(1),), 0), TopicsCreated),
     (CreatePartitions("t", (PartitionsToAdd("a", 2),), 0), PartitionsCreated),
     (AlterConfigs("t", (ResourceEdits(TOPIC, ()),), ID, {}), ConfigsAltered),
+    (UpdateFeatures("t", (), ID), FeaturesUpdated),
     (AssignDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
     (AlterPartitions("t", ID, EPOCH, ()), PartitionsAltered),
     (ElectLeaders("t", ElectionType.PREFERRED, None), LeadersElected),

@@ -103,6 +103,7 @@ def test_what_is_so_already_changes_nothing() -> None:
     ],
 )
 def test_proposals_that_are_refused(proposed: ProposedIsr, broker: int, code: ErrorCode) -> None:
+    """The codes were asked of the real controller."""
     on = cluster()
     assert propose(on, proposed, broker=broker) == (
         AlteredPartition(proposed.topic_id, proposed.partition, code),

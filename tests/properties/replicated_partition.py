@@ -280,8 +280,7 @@ class World:
         for written in list(replica.waiting):
             if written.offset < leader.high_watermark:
                 replica.waiting.remove(written)
-                if leader.kept_enough_replicas:
-                    self.acknowledged.append(written)
+                self.acknowledged.append(written)
 
     # Fetches.
 

@@ -3,7 +3,8 @@ forgotten, leaders propose in-sync replicas, operators elect, move, create and d
 
 - a leader is active, and in sync; in-sync replicas are replicas, and active but for the last;
 - one leader for each leader epoch, and the epochs rise;
-- a leader was in sync before, unless an unclean election was allowed or asked for;
+- a leader was in sync before, or its leader said so, unless an unclean election was allowed or
+  asked for;
 - a proposal that did not see the newest state changes nothing;
 - the log alone gives the same state, and so does a snapshot of it.
 """
@@ -75,7 +76,9 @@ class ControllerMachine(RuleBasedStateMachine):
         self.leaders: dict[tuple[Where, LeaderEpoch], BrokerId] = {}
         self.before: dict[Where, PartitionImage] = {}
         self.may_be_unclean = False
-        """In this step."""
+        """In this step, as the next."""
+        self.proposed: frozenset[BrokerId] = frozenset()
+        """To be in sync: one of them may lead at once, where a reassignment is completed by it."""
 
     @property
     def image(self) -> MetadataImage:
@@ -180,6 +183,7 @@ class ControllerMachine(RuleBasedStateMachine):
             for id in before.replicas
             if id == before.leader or id not in out
         )
+        self.proposed = frozenset(member.broker_id for member in members)
         proposed = ProposedIsr(
             self.image.topics[name].id,
             index,
@@ -246,9 +250,11 @@ class ControllerMachine(RuleBasedStateMachine):
             if partition.leader not in (before.leader, NO_LEADER):
                 assert epoch > before.leader_epoch, where
                 may_be_unclean = self.may_be_unclean or where[0] == self.unclean_topic()
-                assert may_be_unclean or partition.leader in before.isr, where
+                was_in_sync = {*before.isr, *self.proposed}
+                assert may_be_unclean or partition.leader in was_in_sync, where
         self.before = now
         self.may_be_unclean = False
+        self.proposed = frozenset()
 
     def unclean_topic(self) -> Uuid | None:
         topic = self.image.topics.get("u")

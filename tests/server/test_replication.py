@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_three import three_brokers
-from tests.server.requests import batch
-from tests.server.running import simulated
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE, simulated
 
 
 @simulated
@@ -72,6 +73,22 @@ async def test_files_of_all_replicas_are_the_same(simulation: Simulation) -> Non
             copy = cluster.log_files(follower, "t")
             assert copy.keys() == leader.keys()
             assert [name for name in leader if copy[name] != leader[name]] == []
+
+
+@simulated
+async def test_high_watermarks_are_on_the_disk_of_every_replica(simulation: Simulation) -> None:
+    """Of a partition without other replicas there is nothing to remember."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2])
+        await cluster.create("alone", [1])
+        await cluster.wrote("t", b"a", b"b")
+        await cluster.wait_ms(6_000)
+        for broker in (1, 2):
+            checkpoint = cluster.files[broker].open_read("replication-offset-checkpoint")
+            assert checkpoint.read(0, checkpoint.size) == b"0\n1\nt 0 2\n"
+        await cluster.kill(2)
+        await cluster.start(2)
+        assert cluster.partition(2, "t").high_watermark == 2
 
 
 # Who is in sync.
@@ -140,6 +157,44 @@ async def test_what_all_do_not_get_in_time_has_timed_out(simulation: Simulation)
         cluster.stop_fetching(2)
         answer = await cluster.produce("t", b"b", timeout_ms=1_000)
         assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+@simulated
+async def test_what_is_committed_is_told_as_such_whatever_comes_later(
+    simulation: Simulation,
+) -> None:
+    """A produce waits for two partitions; the first loses its replicas while the other waits."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2], [1, 3], configs={"min.insync.replicas": "2"})
+        for partition in (0, 1):
+            await cluster.produce("t", b"a", partition=partition)
+        cluster.stop_fetching(3)
+        client = await cluster.client(1)
+        request = produce("t", {0: batch(b"b"), 1: batch(b"b")}, timeout_ms=60_000)
+        answer = client.send(request, PRODUCE, ProduceResponse)
+        await cluster.wait_ms(100)
+        await cluster.kill(2)
+        assert cluster.isr("t") == {1}
+        assert not answer.done()
+        await cluster.kill(3)
+        await cluster.start(3)
+        response = await answer
+        assert [each.error_code for each in produced(response)] == [0, 0]
+
+
+@simulated
+async def test_with_too_few_left_in_sync_a_produce_times_out(simulation: Simulation) -> None:
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2], configs={"min.insync.replicas": "2"})
+        await cluster.wrote("t", b"a")
+        cluster.stop_fetching(2)
+        client = await cluster.client(1)
+        request = produce("t", {0: batch(b"b")}, timeout_ms=5_000)
+        answer = client.send(request, PRODUCE, ProduceResponse)
+        await cluster.wait_ms(100)
+        await cluster.kill(2)
+        (told,) = produced(await answer)
+        assert told.error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
 # What a produce can and cannot rely on.

@@ -30,6 +30,7 @@ from kafkalite.protocol.messages.metadata_records import (
     TopicRecord,
 )
 from kafkalite.stores import znodes
+from kafkalite.stores.zookeeper_edits import MOST_NOTIFICATIONS
 from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, Uuid, parse_uuid
 from tests.metadata.sample_changes import partition, setting, topic, uuid
 from tests.stores.golden_znodes import MOMENTS, moment
@@ -171,6 +172,14 @@ def test_settings_are_notified(cluster: Cluster) -> None:
     one.commit(setting(4, "", "log.retention.ms", None))
     assert cluster.data("/config/brokers/<default>") == b'{"version":1,"config":{}}'
     assert ConfigResource(4, "") not in two.image.configs
+
+
+def test_old_notifications_go(cluster: Cluster) -> None:
+    one = Member(cluster, 1)
+    for number in range(MOST_NOTIFICATIONS + 2):
+        one.commit(setting(4, "1", "log.retention.ms", str(number)))
+    assert cluster.node("/config/changes/config_change_0000000001") is None
+    assert cluster.node("/config/changes/config_change_0000000002") is not None
 
 
 def test_producer_ids_go_on_from_the_last_block(cluster: Cluster) -> None:

@@ -16,7 +16,7 @@ from kafkalite.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from kafkalite.server.addresses import fenced_nodes, nodes
+from kafkalite.server.addresses import fenced_nodes, nodes, told_controller
 from kafkalite.server.apis.api import Api
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED
 from kafkalite.server.request import RequestContext
@@ -52,7 +52,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
         told += [(node, True) for node in fenced_nodes(ctx)]
     return DescribeClusterResponse(
         cluster_id=services.cluster_id,
-        controller_id=services.image.controller_id,
+        controller_id=told_controller(services),
         brokers=[
             DescribeClusterBroker(
                 broker_id=node.broker_id,

@@ -31,7 +31,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponseBroker,
     MetadataResponseTopic,
 )
-from kafkalite.server.addresses import nodes
+from kafkalite.server.addresses import nodes, told_controller
 from kafkalite.server.apis.api import Api
 from kafkalite.server.described_topics import describe_each
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
@@ -137,7 +137,7 @@ def _response(
             for node in nodes(ctx)
         ],
         cluster_id=services.cluster_id,
-        controller_id=services.image.controller_id,
+        controller_id=told_controller(services),
         topics=topics,
         cluster_authorized_operations=(
             CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
