@@ -293,7 +293,7 @@ async def answers_for(address: str, group: str) -> None:
         try:
             link = await Link.open(address)
         except OSError:
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.02)
             continue
         asked = offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=None)
         request = offset_fetch.OffsetFetchRequest(groups=[asked])
@@ -301,7 +301,7 @@ async def answers_for(address: str, group: str) -> None:
         link.close()
         if not answer.groups[0].error_code and answer.groups[0].topics:
             return
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.02)
 
 
 def await_port(port: int) -> None:

@@ -26,8 +26,9 @@ from crc32c import crc32c
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.files_os import OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
 from kafkalite.log.opening import open_log
+from kafkalite.log.os_file import OsSlice
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.batch import compute_crc, read_header, write_header
 from kafkalite.protocol.records.record import Record, build_batch

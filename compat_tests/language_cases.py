@@ -23,6 +23,9 @@ BASE_TIMESTAMP on.
     as `counts`, and how many records were `received`.
 `static`, where the library can: two members share 6 partitions, and the second is closed and opened
     again. It tells its partitions `before` and `after`, and how many the `other` one has then.
+`pattern`, where the library can: a member reads all topics that begin with TOPIC, which has 3
+    records, and commits; another is made, with 5 in each of two partitions. It tells how many
+    records were `received`, and how many `of_the_new_topic`.
 `resume`: of 30 numbered records a member reads all, commits offset 20 and leaves; two more read
     what is left, one after the other, and commit nothing. It tells the offsets each `received`.
 `seek`: of 40 numbered records it asks for the offset of four times: 1 ms before the first, that of
@@ -144,6 +147,13 @@ class StaticMemberCases:
         facts = run("static")
         assert facts["before"] == facts["after"]
         assert len(facts["before"]) == facts["other"] == 3
+
+
+class PatternCases:
+    """Of a library that subscribes by patterns."""
+
+    def test_a_pattern_sees_a_new_topic(self, run: Run) -> None:
+        assert run("pattern") == {"received": 13, "of_the_new_topic": 10}
 
 
 class TransactionCases:

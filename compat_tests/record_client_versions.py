@@ -80,7 +80,9 @@ CLIENTS = {
     "confluent-kafka": _of_python("confluent", "confluent-kafka"),
     "kafka-python": _of_python("kafka_python", "kafka-python"),
     "aiokafka": _of_python("aiokafka", "aiokafka"),
-    "Java 4.4": _of_java("clients-4.4", "TestClients44", "TestClients44OfTheNewProtocol"),
+    "Java 4.4": _of_java(
+        "clients-4.4", "TestClients44", "TestClients44OfTheNewProtocol", "TestAssignors"
+    ),
     "Java 3.9": _of_java("clients-3.9", "TestClients39"),
     "Java 2.8": _of_java("clients-2.8", "TestClients28"),
     "franz-go": _of_go("twmb/franz-go", "TestFranzGo"),

@@ -13,6 +13,7 @@ from compat_tests.java.jars import Module, class_path
 from compat_tests.language_cases import (
     LanguageCases,
     MemberCases,
+    PatternCases,
     Run,
     StaticMemberCases,
 )
@@ -47,7 +48,7 @@ def java(classes: Path, library: Module, *properties: str) -> Command:
     return ("java", *options, *properties, logging, "-cp", jars, "Main")
 
 
-class JavaCases(LanguageCases, MemberCases, StaticMemberCases):
+class JavaCases(LanguageCases, MemberCases, StaticMemberCases, PatternCases):
     """`library` is a module of `pom.xml`."""
 
     language = "java"

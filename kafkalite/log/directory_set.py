@@ -26,7 +26,6 @@ from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.meta_properties import LogDirectoryError
-from kafkalite.log.unfinished_moves import end_unfinished
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
 
@@ -120,6 +119,8 @@ class DirectorySet:
             self._end_moves()
 
     def _end_moves(self) -> None:
+        from kafkalite.log.unfinished_moves import end_unfinished  # Most have one folder.
+
         try:
             moves = end_unfinished(self.live, self._homes)
         except OSError as error:

@@ -1,197 +1,20 @@
-"""The Files port over a real folder: `os` and `fcntl`, with what each platform lacks guarded.
-
-At most one descriptor a file (see `open_files`: none while it is long unused), moved by nobody but
-`append`: reads name their position (`pread`), so a slice on loan and an append do not disturb each
-other. What is open must not be renamed or removed.
-"""
+"""The Files port over a real folder, with what each platform lacks guarded. Its open files are
+those of `os_file.py`."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 
-from kafkalite.log.files import Buffer, DiskSpace, Part
+from kafkalite.log.files import DiskSpace
 from kafkalite.log.open_files import OpenFiles, descriptor_limit
+from kafkalite.log.os_file import BINARY, NO_INHERIT, OsFile, sync_data
 from kafkalite.log.os_lock import OsLock
 
-_BINARY: int = getattr(os, "O_BINARY", 0)
-_NO_INHERIT: int = getattr(os, "O_CLOEXEC", 0)
-_MAX_PARTS = 1024
-"""The smallest IOV_MAX in use: more parts take more calls."""
 _TEMPORARY_SUFFIX = ".tmp"
 """Kafka's own name for a checkpoint being replaced."""
-_sync = getattr(os, "fdatasync", os.fsync)
-
-
-class OsSlice:
-    """A range of a file on loan: the descriptor stays open until `release()`."""
-
-    __slots__ = ("_file", "_size", "fd", "position")
-
-    def __init__(self, file: OsFile, fd: int, position: int, size: int) -> None:
-        self._file: OsFile | None = file
-        self._size = size
-        self.fd = fd
-        self.position = position
-
-    def __len__(self) -> int:
-        return self._size
-
-    def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes from `offset` of the range; fewer when the file was cut meanwhile."""
-        assert self._file is not None, "the slice was given back"
-        return _read_at(self.fd, self.position + offset, min(size, self._size - offset))
-
-    def release(self) -> None:
-        """Give the slice back. A second time is an error of the caller."""
-        file, self._file = self._file, None
-        assert file is not None, "the slice was given back twice"
-        file.leases -= 1
-        if not file.leases:
-            file.close_if_done()
-
-
-class OsFile:
-    """One open file. `size` is kept here: no other process writes to it."""
-
-    __slots__ = ("_closed", "_fd", "_flags", "_open_files", "_path", "leases", "size", "was_used")
-
-    def __init__(self, path: str, flags: int, open_files: OpenFiles) -> None:
-        self._path = path
-        self._flags = (flags | _BINARY | _NO_INHERIT) & ~os.O_CREAT
-        self._open_files = open_files
-        self._closed = False
-        self.leases = 0
-        self.was_used = True
-        self._fd = open_files.open(self, path, self._flags | flags)
-        """-1: closed, or let go for another's sake."""
-        self.size = os.lseek(self._fd, 0, os.SEEK_END)
-
-    def _descriptor(self) -> int:
-        self.was_used = True
-        return self._fd if self._fd >= 0 else self._open_again()
-
-    def _open_again(self) -> int:
-        assert not self._closed, f"{self._path} is closed"
-        fd = self._open_files.open(self, self._path, self._flags)
-        size = os.lseek(fd, 0, os.SEEK_END)
-        if size != self.size:
-            self._open_files.closed(self)
-            os.close(fd)
-            raise OSError(errno.EIO, f"{size} bytes are there, not {self.size}", self._path)
-        self._fd = fd
-        return fd
-
-    def let_go(self) -> None:
-        """See `HeldFile`."""
-        assert not self.leases
-        fd, self._fd = self._fd, -1
-        os.close(fd)
-
-    def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end; after an error the file is as it was."""
-        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
-        assert not self._closed, "append to a closed file"
-        fd = self._descriptor()
-        try:
-            written = os.write(fd, parts[0]) if len(parts) == 1 else _writev(fd, parts)
-            if written != size:
-                _write_rest(fd, parts, written)
-        except BaseException:
-            os.ftruncate(fd, self.size)
-            os.lseek(fd, self.size, os.SEEK_SET)
-            raise
-        self.size += size
-
-    def read(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`."""
-        return _read_at(self._descriptor(), position, size)
-
-    def write_at(self, position: int, data: Buffer) -> None:
-        """Overwrite bytes below `size` in place."""
-        assert position + len(data) <= self.size, "write_at does not lengthen a file"
-        fd = self._descriptor()
-        os.lseek(fd, position, os.SEEK_SET)
-        try:
-            with memoryview(data) as view:
-                written = 0
-                while written < len(view):
-                    written += os.write(fd, view[written:])
-        finally:
-            os.lseek(fd, self.size, os.SEEK_SET)
-
-    def slice(self, position: int, size: int) -> Part:
-        """That range, on loan."""
-        assert 0 <= position <= position + size <= self.size, "a slice ends with the file"
-        assert not self._closed, "a slice of a closed file"
-        fd = self._descriptor()
-        self.leases += 1
-        return OsSlice(self, fd, position, size)
-
-    def truncate(self, size: int) -> None:
-        """Cut to `size` bytes."""
-        assert size <= self.size, "truncate does not lengthen a file"
-        fd = self._descriptor()
-        os.ftruncate(fd, size)
-        os.lseek(fd, size, os.SEEK_SET)
-        self.size = size
-
-    def sync(self) -> None:
-        """Wait until the disk has the bytes."""
-        _sync(self._descriptor())
-
-    def close(self) -> None:
-        """Close, now or with the last slice given back."""
-        self._closed = True
-        self.close_if_done()
-
-    def close_if_done(self) -> None:
-        """Let the descriptor go if the file is closed and no slice is out."""
-        if self._closed and not self.leases and self._fd >= 0:
-            self._open_files.closed(self)
-            self.let_go()
-
-
-def _writev(fd: int, parts: Sequence[Buffer]) -> int:
-    if not parts:
-        return 0
-    if hasattr(os, "writev") and len(parts) <= _MAX_PARTS:
-        return os.writev(fd, parts)
-    return 0
-
-
-def _write_rest(fd: int, parts: Sequence[Buffer], written: int) -> None:
-    """A call may take fewer bytes than given (a full disk, a limit of 2 GiB): go on."""
-    for part in parts:
-        with memoryview(part) as view:
-            if written >= len(view):
-                written -= len(view)
-                continue
-            while written < len(view):
-                written += os.write(fd, view[written:])
-            written = 0
-
-
-def _read_at(fd: int, position: int, size: int) -> bytes:
-    if hasattr(os, "pread"):
-        data = os.pread(fd, size, position)
-        if len(data) == size or not data:
-            return data
-        pieces = [data]
-        missing = size - len(data)
-        while missing and (data := os.pread(fd, missing, position + size - missing)):
-            pieces.append(data)
-            missing -= len(data)
-        return b"".join(pieces)
-    before = os.lseek(fd, 0, os.SEEK_CUR)  # Windows: one position a descriptor, so put it back.
-    try:
-        os.lseek(fd, position, os.SEEK_SET)
-        return os.read(fd, size)
-    finally:
-        os.lseek(fd, before, os.SEEK_SET)
 
 
 class OsFiles:
@@ -294,9 +117,9 @@ class OsFiles:
     def sync_file(self, path: str) -> None:
         """Wait until the disk has the file's bytes."""
         # A descriptor of its own: those of `OpenFiles` are for the thread of the loop.
-        fd = os.open(self._at(path), os.O_RDWR | _BINARY | _NO_INHERIT)
+        fd = os.open(self._at(path), os.O_RDWR | BINARY | NO_INHERIT)
         try:
-            _sync(fd)
+            sync_data(fd)
         finally:
             os.close(fd)
 
@@ -317,7 +140,7 @@ class OsFiles:
 
 
 def _write_file(path: str, data: bytes, *, sync: bool) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY | _NO_INHERIT, 0o644)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY | NO_INHERIT, 0o644)
     try:
         with memoryview(data) as view:
             written = 0

@@ -11,8 +11,9 @@ import pytest
 
 from kafkalite.log.files import File, Files, FileSlice, Part, read_part, release_parts
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
 from kafkalite.log.open_files import OpenFiles
+from kafkalite.log.os_file import OsFile, OsSlice
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
 

@@ -262,5 +262,5 @@ def test_names() -> None:
     assert partition_set_aside(name, "-future") == KEY
     assert partition_set_aside(name, "-delete") is None
     assert partition_set_aside("orders-3", "-future") is None
-    assert not is_cut(TopicPartition("t" * 206, 0))
-    assert is_cut(TopicPartition("t" * 249, 0))
+    assert not is_cut(TopicPartition("t" * 213, 0))
+    assert is_cut(TopicPartition("t" * 214, 0))

@@ -11,7 +11,8 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.directories import LogDirectory
-from kafkalite.log.files_os import OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
+from kafkalite.log.os_file import OsSlice
 from kafkalite.types import BrokerId, Offset, TopicPartition
 from tests.log.log_fixtures import EPOCH, NOW, TOPIC_ID, batch, close
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from kafkalite.log.files import File
-from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
 from kafkalite.log.open_files import RESERVED, descriptor_limit
+from kafkalite.log.os_file import OsFile, OsSlice
 
 MANY = 1_000_000
 

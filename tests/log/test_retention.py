@@ -10,8 +10,9 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.files_os import OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
 from kafkalite.log.index import TimeIndex
+from kafkalite.log.os_file import OsSlice
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
 from kafkalite.log.segment_indexes import SegmentIndexes

@@ -9,7 +9,8 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files import Part
-from kafkalite.log.files_os import OsFile, OsFiles, OsSlice
+from kafkalite.log.files_os import OsFiles
+from kafkalite.log.os_file import OsFile, OsSlice
 from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.interceptor import Delay, Fault, LoseAnswer, Refuse

@@ -179,6 +179,8 @@ async def test_what_is_refused(simulation: Simulation) -> None:
             ("/nowhere", "nope", 0, "LOG_DIR_NOT_FOUND"),
             ("/b", "nope", 0, "UNKNOWN_TOPIC_OR_PARTITION"),
             ("/b", "t", 7, "UNKNOWN_TOPIC_OR_PARTITION"),
+            ("/nowhere", "t" * 214, 0, "INVALID_TOPIC_EXCEPTION"),
+            ("/nowhere", "t" * 213, 0, "LOG_DIR_NOT_FOUND"),
             ("/b", "__cluster_metadata", 0, "UNKNOWN_TOPIC_OR_PARTITION"),
         ):
             assert await alter(running, (path, topic, [index])) == {(topic, index): code}

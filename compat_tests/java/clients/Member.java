@@ -3,6 +3,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -22,6 +23,11 @@ final class Member implements AutoCloseable {
 
     /** A static member, unless {@code instance} is null. */
     Member(Broker broker, String topic, String instance) {
+        this(broker, topic, instance, null);
+    }
+
+    /** Of all topics that match, unless {@code pattern} is null. */
+    Member(Broker broker, String topic, String instance, Pattern pattern) {
         Map<String, String> settings = new HashMap<>(Map.of(
             "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false"));
         if (PROTOCOL == null) {
@@ -35,8 +41,15 @@ final class Member implements AutoCloseable {
         if (instance != null) {
             settings.put("group.instance.id", instance);
         }
+        if (pattern != null) {
+            settings.put("metadata.max.age.ms", "500");
+        }
         consumer = broker.consumer(settings);
-        consumer.subscribe(List.of(topic));
+        if (pattern == null) {
+            consumer.subscribe(List.of(topic));
+        } else {
+            consumer.subscribe(pattern);
+        }
     }
 
     void commit(Map<TopicPartition, OffsetAndMetadata> offsets) {

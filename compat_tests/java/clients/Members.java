@@ -1,6 +1,9 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
 
 /** Members of a group that come and go, and one that starts anew. */
 final class Members {
@@ -59,6 +62,24 @@ final class Members {
                 Member.pollUntil("it is back", () -> !again.partitions().isEmpty(), first, again);
                 return Map.of("before", had, "after", again.partitions(), "other", first.partitions().size());
             }
+        }
+    }
+
+    Map<String, Object> byPattern() throws Exception {
+        String later = topic + "-later";
+        broker.create(topic, 1);
+        broker.produce(Sample.numbered(topic, 0, 0, 3), Map.of());
+        Pattern pattern = Pattern.compile("^" + Pattern.quote(topic) + ".*");
+        try (Member member = new Member(broker, topic, null, pattern)) {
+            Member.pollUntil("the topic is read", () -> member.received.size() >= 3, member);
+            member.commit(Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(3)));
+            broker.create(later, 2);
+            for (int partition = 0; partition < 2; partition++) {
+                broker.produce(Sample.numbered(later, partition, 0, 5), Map.of());
+            }
+            Member.pollUntil("the new one is read", () -> member.received.size() >= 13, member);
+            long ofLater = member.received.stream().filter(each -> each.topic().equals(later)).count();
+            return Map.of("received", member.received.size(), "of_the_new_topic", ofLater);
         }
     }
 

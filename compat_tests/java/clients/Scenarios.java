@@ -30,6 +30,7 @@ final class Scenarios {
             case "round-trip" -> roundTrip(codec);
             case "group" -> groupOfTwo();
             case "members" -> new Members(broker, topic).comeAndGo();
+            case "pattern" -> new Members(broker, topic).byPattern();
             case "static" -> new Members(broker, topic).startAnew();
             case "resume" -> resume();
             case "seek" -> seek();

@@ -52,7 +52,7 @@ from kafkalite.coordinator.groups.consumer.events import (
 )
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome, Rebalanced
 from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.log_record import JournalRecord, Record
+from kafkalite.coordinator.groups.log_record import JournalRecord, Record, TransactionEnded
 from kafkalite.coordinator.groups.reasons import Reasons
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
@@ -90,10 +90,12 @@ class GroupCoordinator:
     def apply(self, record: JournalRecord) -> None:
         """Fold one record of the log in, or the end of a transaction."""
         self._recorded.apply(record)
-        match record:
-            case Record(GroupMetadataKey() as key, None):
+        if isinstance(record, TransactionEnded) or record.value is not None:
+            return
+        match record.key:
+            case GroupMetadataKey() as key:
                 self._classic.forget(key.group)
-            case Record(ConsumerGroupMetadataKey() as key, None):
+            case ConsumerGroupMetadataKey() as key:
                 self._forget(key.group_id)
 
     def group(self, group_id: str) -> ClassicGroup | None:

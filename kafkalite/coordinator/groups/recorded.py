@@ -14,6 +14,8 @@ from kafkalite.protocol.messages.classic_group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from kafkalite.protocol.schema import CoordinatorValue
+from kafkalite.types import ProducerId
 
 
 class RecordedState:
@@ -39,11 +41,10 @@ class RecordedState:
         if isinstance(record, TransactionEnded):
             self.offsets.end_transaction(record.producer_id, committed=record.committed)
             return
+        if isinstance(record.key, OffsetCommitKey):  # Nearly all that a long log has.
+            self._commit(record.key, record.value, record.producer_id)
+            return
         match record.key, record.value:
-            case OffsetCommitKey() as key, (OffsetCommitValue() | None) as value:
-                if value is not None and key.group not in self.consumer_groups:
-                    self.groups.setdefault(key.group, None)
-                self.offsets.apply(key, value, record.producer_id)
             case GroupMetadataKey() as key, None:
                 self.groups.pop(key.group, None)
             case GroupMetadataKey() as key, GroupMetadataValue() as value:
@@ -53,3 +54,11 @@ class RecordedState:
                 group_id = replay(self.consumer_groups, record)
                 if group_id in self.consumer_groups:
                     self.groups.pop(group_id, None)
+
+    def _commit(
+        self, key: OffsetCommitKey, value: CoordinatorValue | None, producer_id: ProducerId
+    ) -> None:
+        assert value is None or isinstance(value, OffsetCommitValue), value
+        if value is not None and key.group not in self.consumer_groups:
+            self.groups.setdefault(key.group, None)
+        self.offsets.apply(key, value, producer_id)

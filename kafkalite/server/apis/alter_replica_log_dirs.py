@@ -6,14 +6,12 @@ Versions: 1 to 2.
 It is answered when the move has begun: how far it is, DescribeLogDirs tells. LOG_DIR_NOT_FOUND for
 a folder that is not one of the broker's, as it is spelled in `log.dirs`; KAFKA_STORAGE_ERROR for
 one that has failed, or a replica in such a one; INVALID_REPLICA_ASSIGNMENT for one that takes no
-new partitions (`cordoned.log.dirs`); REPLICA_NOT_AVAILABLE for a replica of other brokers. Of a
-partition that is named twice the last folder counts.
+new partitions (`cordoned.log.dirs`); REPLICA_NOT_AVAILABLE for a replica of other brokers;
+INVALID_TOPIC_EXCEPTION for a name that leaves no room for the copy's. Of a partition that is named
+twice the last folder counts.
 
 Kafka differs: a folder chosen for a replica that is still to come to this broker is remembered
 there. Here it is not.
-
-Kafka differs: it moves partitions of topics with names of over 206 letters too. Here they are
-refused with INVALID_TOPIC_EXCEPTION: the name of the copy's folder would not tell whose it is.
 """
 
 from __future__ import annotations
@@ -86,10 +84,10 @@ def _begin_each(
     services = ctx.services
     for key, path in wanted.items():
         try:
-            target = _target(services.replicas.homes.directories, path)
-            partition = services.replicas.find(key.topic, key.partition)
             if is_cut(key):
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+            target = _target(services.replicas.homes.directories, path)
+            partition = services.replicas.find(key.topic, key.partition)
             services.moves.begin(partition, target)
             codes[key] = ErrorCode.NONE
         except KafkaError as error:
