@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkalite.cli import cluster_status
 from kafkalite.cli.app import run
 from kafkalite.cli.cluster import _line
 from kafkalite.cli.cluster_status import status
@@ -142,3 +144,25 @@ def test_status_shows_who_leads_and_who_is_out_of_sync(
         table = shown()
         assert table.count("\nt ") == 3
         assert table.count("gone") == 1
+
+
+def test_a_status_that_is_watched_is_shown_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Cluster(1) as cluster:
+        waits: list[float] = []
+
+        class Impatient:
+            def wait(self, seconds: float) -> None:
+                waits.append(seconds)
+                cluster.create_topic(f"t{len(waits)}", 2)
+                if len(waits) == 3:
+                    raise KeyboardInterrupt
+
+        monkeypatch.setattr(cluster_status, "Event", Impatient)
+        with pytest.raises(KeyboardInterrupt):
+            status(watch=2.5, connection=Connection(bootstrap=cluster.bootstrap))
+    assert waits == [2.5, 2.5, 2.5]
+    shown = capsys.readouterr().out
+    numbers = re.findall(r"(\d) partitions, all replicas in sync", shown)
+    assert numbers == ["0", "2", "4"]
