@@ -242,7 +242,7 @@ def seen(stage: MixedStage) -> list[object]:
 events = st.one_of(sensible, senseless)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(events, st.sampled_from([0, 0, 0, 1, 7_000])), min_size=8, max_size=30))
 def test_no_nonsense_breaks_a_group_or_reaches_another(
     history: list[tuple[Event, int]],
