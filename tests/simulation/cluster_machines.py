@@ -250,6 +250,15 @@ class Machines:
             for partition in life.broker._services.replicas.partitions():
                 yield id, partition
 
+    def leads(self, id: int, name: TopicPartition) -> bool:
+        """Whether that broker acts as the leader now: one that has come back does not before it is
+        registered anew, whatever the metadata says."""
+        return any(
+            partition.leader is not None
+            for each, partition in self.partitions()
+            if each == id and (partition.topic, partition.index) == (name.topic, name.partition)
+        )
+
     def logs(self) -> dict[TopicPartition, list[LogSeen]]:
         """What stands on the disks of those that run."""
         found: dict[TopicPartition, list[LogSeen]] = {}
