@@ -12,6 +12,7 @@ import pytest
 
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
 from compat_tests.zookeeper_process import ZooKeeperProcess
+from kafkalite.cli.main import main
 from tests.stores.golden_znodes import moment
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
@@ -123,3 +124,27 @@ def test_the_books_session(cluster: ZooKeeperCluster) -> None:
     assert [cluster.lite[id].stop() for id in (0, 1, 2)] == [0, 0, 0]
     cluster.lite.clear()
     assert cluster.data("/brokers/ids/1") is None
+
+
+def test_old_tools_set_and_move(
+    cluster: ZooKeeperCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.start_lite(0, 1, 2)
+    cluster.tool("TopicCommand", "--create", "--topic", "moved", "--replica-assignment", "0")
+    of_topic = ("--entity-type", "topics", "--entity-name", "moved")
+    cluster.tool("ConfigCommand", "--alter", *of_topic, "--add-config", "retention.ms=12345")
+
+    def is_told() -> bool:
+        words = ["configs", "describe", "topic", "moved", "--bootstrap", cluster.addresses[2]]
+        return main(words) == 0 and "12345" in capsys.readouterr().out
+
+    cluster.wait(is_told, "the setting is not told")
+    wanted = tmp_path / "wanted.json"
+    wanted.write_text(
+        '{"version":1,"partitions":[{"topic":"moved","partition":0,"replicas":[1,2]}]}'
+    )
+    execute = ("--reassignment-json-file", str(wanted), "--execute")
+    cluster.tool("ReassignPartitionsCommand", *execute)
+    cluster.wait(lambda: cluster.data("/admin/reassign_partitions") is None, "it does not move")
+    assert cluster.json("/brokers/topics/moved")["partitions"] == {"0": [1, 2]}
+    assert leaders(cluster.state("moved", 0)) == (1, [1, 2])

@@ -47,6 +47,7 @@ class Traffic:
                 "enable.idempotence": True,
                 "delivery.timeout.ms": 60_000,
                 "reconnect.backoff.max.ms": 500,
+                "socket.timeout.ms": 5_000,  # A process that was stopped does not hang up.
             }
         )
         self._sent = 0

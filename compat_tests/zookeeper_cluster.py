@@ -47,6 +47,10 @@ class LiteBroker:
         assert ready is not None, f"{first!r}; stderr: {self._errors.read_text()}"
         return ready["address"]
 
+    def signal(self, number: int) -> None:
+        """Any."""
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """SIGKILL."""
         self._process.kill()
@@ -140,10 +144,12 @@ class ZooKeeperCluster:
 
     def data(self, path: str) -> bytes | None:
         """None when there is no such znode."""
-        path = self._chroot + path
-        if self._kazoo.exists(path) is None:
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            content: bytes = self._kazoo.get(self._chroot + path)[0]
+        except NoNodeError:
             return None
-        content: bytes = self._kazoo.get(path)[0]
         return content
 
     def json(self, path: str) -> dict[str, Any]:  # Any: JSON.

@@ -73,7 +73,8 @@ def serve(
         if wish is not None:
             _refuse_both(option, keys, settings.origins)
     for note in (*settings.notes, *topic_notes):
-        log_note(note)
+        if zookeeper is None or not _is_of_no_zookeeper(note):
+            log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
@@ -98,6 +99,12 @@ def _set_by_options(
         values.pop("broker.id", None)
     if fsync:
         values["kafkalite.fsync"] = "true"
+
+
+def _is_of_no_zookeeper(note: str) -> bool:
+    from kafkalite.config.review import NO_ZOOKEEPER
+
+    return note.startswith(NO_ZOOKEEPER)
 
 
 def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:

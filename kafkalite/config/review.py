@@ -20,6 +20,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 _LONGEST_SHOWN = 80
 _OWN_PREFIX = "kafkalite."
 _CLUSTER_ID = "kafkalite.cluster.id"
+NO_ZOOKEEPER = "info: no ZooKeeper is joined"
+"""How that line begins, for those who join one by other means than settings."""
 _ROLES = "process.roles"
 _CONTROLLERS = "controller.listener.names"
 _VOTERS = "controller.quorum.voters"
@@ -163,7 +165,7 @@ def _of_zookeeper(settings: Mapping[str, str], kinds: Mapping[str, Kind]) -> Ite
             f"{name}={settings[name].strip()}" if name == "zookeeper.connect" else name
             for name in names
         ]
-        yield f"info: no ZooKeeper is joined (no effect: {' '.join(shown)})"
+        yield f"{NO_ZOOKEEPER} (no effect: {' '.join(shown)})"
 
 
 def _without_effect(kinds: Mapping[str, Kind]) -> Iterable[str]:

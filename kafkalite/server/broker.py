@@ -41,6 +41,7 @@ from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.listeners import Listeners
+from kafkalite.server.membership import Membership
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
@@ -371,9 +372,16 @@ class Broker:
     def _join(self, session: MetadataSession) -> None:
         """Register, become what the metadata says, and be a candidate for controller."""
         is_first = True
+        incarnation_id = self._ports.entropy.uuid()
+        membership = Membership(
+            self._config.node_id,
+            incarnation_id,
+            waits=self._link is not None and not self._has_kafkas_beside_it,
+        )
 
         def folded(image: MetadataImage, delta: MetadataDelta) -> None:
             nonlocal is_first
+            image, delta = membership.seen(image, delta)
             if is_first:
                 self._replicas.homes.set_strays_aside(image, self._storage.removed_topics)
                 is_first = False
@@ -396,7 +404,7 @@ class Broker:
         session.register(
             BrokerRegistration(
                 broker_id=self._config.node_id,
-                incarnation_id=self._ports.entropy.uuid(),
+                incarnation_id=incarnation_id,
                 endpoints=self._listeners.endpoints,
                 features=tuple(SUPPORTED.items()),
                 rack=self._config.broker_rack,

@@ -21,6 +21,6 @@ def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
             timeout=20,
         )
     assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last == f"kafkalite: ZooKeeper does not answer at {hosts}; is it running there?"
+    (line,) = done.stderr.splitlines()
+    assert line == f"kafkalite: ZooKeeper does not answer at {hosts}; is it running there?"
     assert not (tmp_path / "data").exists()

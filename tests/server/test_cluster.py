@@ -153,3 +153,27 @@ async def test_consumers_see_what_all_in_sync_have(simulation: Simulation) -> No
         assert await read(cluster) == [b"x"]
         simulation.weather.heal()
         simulation.network.deliver_held()
+
+
+@simulated
+async def test_who_comes_back_does_not_lead_by_what_was_said_of_an_earlier_life(
+    simulation: Simulation,
+) -> None:
+    """There is no controller when it comes back, so the metadata still has it as the leader."""
+    async with three(simulation) as cluster:
+        await make(cluster, 2, 1)
+        assert await send(cluster, batch(b"kept")) == (ErrorCode.NONE, 0)
+        await cluster.wait_ms(500)
+        cluster.brokers[1]._controller.stop()
+        await cluster.kill(2)
+        cluster.files[2].crash()
+        await cluster.start(2)
+        await cluster.wait_ms(500)
+        assert cluster.partition("t").leader == 2
+        assert (await send(cluster, batch(b"x")))[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        cluster.store.depose()
+        await cluster.wait_ms(500)
+        assert cluster.partition("t").leader == 1
+        assert await send(cluster, batch(b"more")) == (ErrorCode.NONE, 1)
+        await cluster.wait_ms(500)
+        assert await read(cluster) == [b"kept", b"more"]

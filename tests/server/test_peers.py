@@ -308,26 +308,6 @@ async def test_who_leaves_is_hung_up_on(simulation: Simulation, after: MetadataI
 
 
 @simulated
-async def test_who_has_registered_anew_itself_hangs_up_on_all(simulation: Simulation) -> None:
-    def with_me(epoch: int) -> MetadataImage:
-        theirs = image().brokers
-        me = theirs[OTHER]._replace(id=ME, epoch=BrokerEpoch(epoch))
-        return MetadataImage(brokers={**theirs, ME: me})
-
-    other = OtherBroker(simulation, listed=HEARTBEAT)
-    me = asking(simulation, known=with_me(1))
-    me.ask()
-    await other.turn()
-    me.follow(image())  # Its session is lost, and nobody else has come or gone.
-    me.follow(with_me(1))
-    assert not me.replies
-    me.follow(with_me(2))
-    assert me.codes == [ErrorCode.NETWORK_EXCEPTION]
-    await simulation.sleep(1)
-    assert other.connections[0].is_closed
-
-
-@simulated
 async def test_who_comes_anew_is_asked_at_the_new_address(simulation: Simulation) -> None:
     me = asking(simulation, known=image("elsewhere"))
     me.follow(image(epoch=3))

@@ -222,7 +222,8 @@ class ClusterConsumer:
                 raise ViolationError(f"{talker.name}: {ErrorCode(data.error_code).name}")
             await world.sleep(BACKOFF_MS)
             return False
-        if id == image.leader:  # A follower may answer too, and is behind.
+        # A follower may answer too, and is behind.
+        if id == image.leader and world.machines.leads(id, self._partition):
             world.high_watermarks.told(self._partition, image.leader_epoch, data.high_watermark)
         values = values_in(raw(data))
         for offset, value in values.items():

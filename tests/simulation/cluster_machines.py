@@ -32,6 +32,7 @@ from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, format_uuid
 
 PORT = 9092
+_OBSERVER = BrokerId(-1)
 SESSION_TIMEOUT_MS = 1_500
 STOP_WITHIN_MS = 60_000
 SETTINGS = {
@@ -170,6 +171,9 @@ class Machines:
         self.disks = {id: MemoryFiles(models_crashes=True) for id in ids}
         self.lives: dict[int, _Life] = {}
         """Of those that run."""
+        self._lost: set[int] = set()
+        """Those that lost power, and may be in sync still as the metadata has it."""
+        self.store.open_session(_OBSERVER, lambda event: None).watch(self._look)
         self._deaths: dict[int, int] = {}
         """How often each has died."""
 
@@ -204,6 +208,7 @@ class Machines:
         self.simulation.network.crash(host(id))
         if loses_power:
             self.disks[id].crash()
+            self._lost.add(id)
         death = self._deaths[id] = self._deaths.get(id, 0) + 1
         clock = self.simulation.clock
         clock.call_at(clock.now_ms() + SESSION_TIMEOUT_MS, lambda: self._time_out(id, death))
@@ -217,6 +222,17 @@ class Machines:
         if BrokerId(id) in self.store._sessions:
             self.say(f"the session of broker {id} expires")
             self.store.expire(BrokerId(id))
+
+    def is_loss_known(self) -> bool:
+        """Whether the controller has taken whoever lost power out of sync. Were the others to leave
+        before, it would be the last in sync, and lead again without what it lost: Kafka promises
+        no more, unless eligible leader replicas are on (KIP-966)."""
+        return not self._lost
+
+    def _look(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        partitions = [each for topic in image.topics.values() for each in topic.partitions]
+        in_sync = {id for partition in partitions for id in partition.isr}
+        self._lost = {id for id in self._lost if id in in_sync}
 
     def may_lose_power(self, id: int) -> bool:
         """Whether all that it has is kept by another in sync, which runs."""
@@ -233,6 +249,15 @@ class Machines:
         for id, life in sorted(self.lives.items()):
             for partition in life.broker._services.replicas.partitions():
                 yield id, partition
+
+    def leads(self, id: int, name: TopicPartition) -> bool:
+        """Whether that broker acts as the leader now: one that has come back does not before it is
+        registered anew, whatever the metadata says."""
+        return any(
+            partition.leader is not None
+            for each, partition in self.partitions()
+            if each == id and (partition.topic, partition.index) == (name.topic, name.partition)
+        )
 
     def logs(self) -> dict[TopicPartition, list[LogSeen]]:
         """What stands on the disks of those that run."""

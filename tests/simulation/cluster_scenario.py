@@ -61,6 +61,8 @@ class ClusterChaos:
     async def _end_one(self) -> None:
         """At most one is down at a time, but now and then."""
         lives = sorted(self._machines.lives)
+        if not self._machines.is_loss_known():
+            return
         if len(lives) < (2 if self._dice.chance(0.3) else 3):
             return
         id = self._dice.one_of(lives)
