@@ -135,6 +135,26 @@ def test_a_group_of_the_newer_protocol_is_described(
     assert [each["member_id"] for each in document["offsets"]] == ["m", "m"]
 
 
+def test_members_without_partitions_are_named(
+    kafkalite: CommandLine, group: str, bootstrap: str
+) -> None:
+    connection = Connection(bootstrap)
+    try:
+        consume(connection, group)
+        idle = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id="idle",
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=[],
+            topic_partitions=[],
+        )
+        connection.ask(idle, 1, ConsumerGroupHeartbeatResponse)
+        lines = kafkalite("groups", "describe", group).splitlines()
+    finally:
+        connection.close()
+    assert "without partitions: talk at 127.0.0.1" in lines
+
+
 def consume(connection: Connection, group: str) -> None:
     """A member that reads the topic, as soon as the coordinator knows of that."""
     request = ConsumerGroupHeartbeatRequest(

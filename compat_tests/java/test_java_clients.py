@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.feature_levels import TRANSACTIONS, at_level
+from compat_tests.golden import Golden
 from compat_tests.java.jars import Module, class_path
 from compat_tests.language_cases import (
     LanguageCases,
@@ -81,6 +83,17 @@ class JavaCases(LanguageCases, MemberCases, StaticMemberCases, PatternCases):
 class TestClients44(JavaCases):
     library = "clients-4.4"
     fencing = "InvalidProducerEpochException"
+
+    @pytest.mark.parametrize("level", [0, 1])
+    def test_transactions_of_a_cluster_without_version_2(
+        self, run: Run, bootstrap: str, level: int
+    ) -> None:
+        """It sees by `transaction.version` that it has to speak version 1 of their protocol."""
+        with at_level(Golden(bootstrap), TRANSACTIONS, level):
+            facts = run("transactions")
+        assert facts["committed"] == [str(number) for number in range(6)]
+        assert facts["offset"] == 6
+        assert facts["fenced"] == "ProducerFencedException"
 
 
 class TestClients44OfTheNewProtocol(JavaCases):

@@ -138,6 +138,10 @@ def _print_group(group: GroupView) -> None:
     print_heading(group.name, ", ".join(about))
     if group.last_rebalance is not None:
         print(f"last rebalance {_when(group.last_rebalance.at_ms)}: {group.last_rebalance.reason}")
+    idle = [member for member in group.members or () if not member.partitions]
+    if idle:
+        told = ", ".join(f"{member.client_id} at {member.host}" for member in idle)
+        print(f"without partitions: {told}")
     rows = [
         {
             **_offset(each),

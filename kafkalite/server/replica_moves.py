@@ -143,6 +143,8 @@ class ReplicaMoves:
                         await self._step(move)
         finally:
             self._is_running = False
+            for move in self._moves.values():  # Some are left when it was stopped.
+                move.log.release_files()
 
     async def _step(self, move: ReplicaMove) -> None:
         try:

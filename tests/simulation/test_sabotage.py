@@ -174,7 +174,7 @@ def takes_commits_of_anybody(patch: Patch) -> None:
 
     beat = membership.heartbeat
     patch.setattr(commits, "commit", commit)
-    patch.setattr("kafkalite.coordinator.groups.coordinator.heartbeat", heartbeat)
+    patch.setattr("kafkalite.coordinator.groups.classic.coordination.heartbeat", heartbeat)
 
 
 def loses_a_commit(patch: Patch) -> None:

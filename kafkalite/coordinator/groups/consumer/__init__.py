@@ -6,7 +6,9 @@ Three epochs, each following the one before:
     assignment epoch   the group epoch that the target assignment was made for
     member epoch       the assignment epoch that a member has come to
 
-`events.py` is what such a group is asked and answers, `state.py` what its records say, `records.py`
-these records, `heartbeat.py` and its neighbours the rules. Unlike a classic group it has no soft
-state but timers: each heartbeat is answered at once.
+`events.py` is what such a group is asked and answers, `state.py` what its records say,
+`member_records.py` these records. `turn.py` is what any request of a member makes of the group;
+`heartbeats.py` and, for members that speak the classic protocol, `classic_joins.py` tell it what is
+asked. `upgrade.py` and `downgrade.py` make one kind of group of the other. Unlike a classic group
+it has no soft state but timers: each request is answered at once.
 """
