@@ -26,6 +26,11 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from kafkalite.protocol.schema import Request
 from kafkalite.server.controller_channel import RETRY_MS
 from kafkalite.server.peer_connection import OnResponse
@@ -230,6 +235,19 @@ async def test_a_broker_is_asked_about_its_own_settings_wherever_the_controller_
         assert await alter(2, "") == 0
         assert await alter(2, "3") == ErrorCode.INVALID_REQUEST
         assert await alter(2, "1") == ErrorCode.INVALID_REQUEST
+
+
+@simulated
+async def test_features_are_changed_through_any_broker(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        for id, level in ((3, 1), (2, 2), (1, 1)):
+            update = FeatureUpdateKey(
+                feature="transaction.version", max_version_level=level, upgrade_type=level % 2 + 1
+            )
+            request = UpdateFeaturesRequest(feature_updates=[update], timeout_ms=5_000)
+            answer = await cluster.ask(id, request, 2, UpdateFeaturesResponse)
+            assert answer.error_code == 0, answer.error_message
+            assert cluster.store.image.features["transaction.version"] == level
 
 
 @simulated
