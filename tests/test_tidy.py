@@ -6,6 +6,7 @@ An exception is one line in a table below, with its reason.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
@@ -215,6 +216,14 @@ def test_each_api_is_in_the_table_once_in_key_order() -> None:
         keys = [module.API.key for module in table]
         assert keys == sorted(set(keys))
         assert {module.API.between_brokers for module in table} == {between_brokers}
+
+
+def test_what_the_controller_decides_for_clients_may_be_asked_of_any_broker() -> None:
+    from kafkalite.server.apis.table import APIS as TABLE
+
+    for module in TABLE:
+        asks = "controller.submit(" in inspect.getsource(module.handle)
+        assert module.API.by_controller or not asks, module.API.key.name
 
 
 def test_generated_messages_are_not_edited_by_hand() -> None:

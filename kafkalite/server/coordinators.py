@@ -88,6 +88,10 @@ class Coordinators:
         if self._parts is not None:
             self._parts.groups.apply(image, delta)
             self._parts.transactions.apply(image, delta)
+        elif delta.deleted and not self._stopped:
+            # Commits go with their topic, and whoever reads them later could not tell that the
+            # topic of that name is another one.
+            self.parts.groups.forget(delta.deleted)
 
     def stop(self) -> None:
         """Refuse everyone who waits, and coordinate nothing more: the broker stops."""

@@ -139,7 +139,6 @@ class _Forwarded:
         self.parked = Parked(
             clock, self._until_ms, partial(self._refusal, ErrorCode.REQUEST_TIMED_OUT), self._forget
         )
-        self.hand_over()
 
     def hand_over(self) -> None:
         """Try once, and again when that comes to nothing."""

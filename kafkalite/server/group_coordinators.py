@@ -6,6 +6,8 @@ Source: Kafka's `GroupCoordinatorService`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kafkalite.config.views import BrokerConfig
 from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
@@ -37,7 +39,7 @@ from kafkalite.coordinator.groups.settings import (
     MigrationPolicy,
 )
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import MetadataImage, TopicImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.records.compression import Compression
@@ -110,12 +112,16 @@ class GroupCoordinators(LedCoordinators[Event, JournalRecord]):
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """As for every kind; what was committed of deleted topics is forgotten, and consumer groups
         learn of the others."""
-        gone = tuple(topic.name for topic in delta.deleted if topic.name not in INTERNAL_TOPICS)
-        if gone:
-            self.tell_all(TopicsDeleted(gone))
+        self.forget(delta.deleted)
         self._metadata = MetadataChanged(image)
         self.tell_active(self._metadata)
         super().apply(image, delta)
+
+    def forget(self, deleted: Iterable[TopicImage]) -> None:
+        """Forget what was committed of these topics; they are gone."""
+        gone = tuple(topic.name for topic in deleted if topic.name not in INTERNAL_TOPICS)
+        if gone:
+            self.tell_all(TopicsDeleted(gone))
 
 
 def _group_settings(config: BrokerConfig) -> GroupSettings:

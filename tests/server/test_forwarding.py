@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafkalite.errors import ErrorCode
@@ -24,8 +26,16 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from kafkalite.protocol.schema import Request
 from kafkalite.server.controller_channel import RETRY_MS
+from kafkalite.server.peer_connection import OnResponse
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerId
 from tests.server.running import creatable, simulated
 from tests.server.running_cluster import RunningCluster, cluster_of
 
@@ -66,6 +76,25 @@ async def test_what_is_refused_before_its_handler_is_refused_as_anywhere(
         assert [await create(cluster, id, "t", timeout_ms=0) for id in (1, 2)] == [
             ErrorCode.REQUEST_TIMED_OUT
         ] * 2
+
+
+@simulated
+async def test_it_is_handed_over_once(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with cluster_of(simulation) as cluster:
+        link = cluster.brokers[2].link
+        assert link is not None
+        ask, asked = link.peers.ask, []
+
+        # Any: whatever else `Peers.ask` takes.
+        def counted(to: BrokerId, request: Request, on_reply: OnResponse, **rest: Any) -> None:
+            asked.append(type(request))
+            ask(to, request, on_reply, **rest)
+
+        monkeypatch.setattr(link.peers, "ask", counted)
+        assert await create(cluster, 2, "t") == 0
+        assert asked.count(EnvelopeRequest) == 1
 
 
 @simulated
@@ -206,6 +235,19 @@ async def test_a_broker_is_asked_about_its_own_settings_wherever_the_controller_
         assert await alter(2, "") == 0
         assert await alter(2, "3") == ErrorCode.INVALID_REQUEST
         assert await alter(2, "1") == ErrorCode.INVALID_REQUEST
+
+
+@simulated
+async def test_features_are_changed_through_any_broker(simulation: Simulation) -> None:
+    async with cluster_of(simulation) as cluster:
+        for id, level in ((3, 1), (2, 2), (1, 1)):
+            update = FeatureUpdateKey(
+                feature="transaction.version", max_version_level=level, upgrade_type=level % 2 + 1
+            )
+            request = UpdateFeaturesRequest(feature_updates=[update], timeout_ms=5_000)
+            answer = await cluster.ask(id, request, 2, UpdateFeaturesResponse)
+            assert answer.error_code == 0, answer.error_message
+            assert cluster.store.image.features["transaction.version"] == level
 
 
 @simulated

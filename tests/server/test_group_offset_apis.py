@@ -251,6 +251,21 @@ async def test_offsets_go_with_their_topic(running: Running) -> None:
 
 
 @simulated
+async def test_offsets_go_with_a_topic_that_is_deleted_as_soon_as_the_broker_is_there(
+    simulation: Simulation,
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("topic")
+        await find(running)
+        await commit(running, "topic", 5)
+    async with start(simulation, files) as running:  # Its coordinators are not made yet.
+        await running.delete("topic")
+        await running.create("topic")
+        assert await committed(running, "topic") == NOTHING
+
+
+@simulated
 async def test_commits_survive_a_stop_and_a_crash(simulation: Simulation) -> None:
     files = MemoryFiles()
     async with start(simulation, files) as running:

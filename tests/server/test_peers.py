@@ -22,7 +22,7 @@ from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRes
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.peer_connection import MAX_ASKED, SETUP_MS
-from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS, Peers, inter_broker_listener
+from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS, Peers
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
 from tests.server.other_broker import Accepted, OtherBroker
@@ -472,29 +472,3 @@ async def _until(condition: Callable[[], bool]) -> None:
     clock = RealClock()
     while not condition():
         await clock.wait_until(clock.now_ms() + 1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({}, "PLAINTEXT"),
-        (
-            {
-                "listeners": "A://:1,PLAINTEXT://:2",
-                "listener.security.protocol.map": "A:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-            },
-            "PLAINTEXT",
-        ),
-        ({"listeners": "A://:1", "listener.security.protocol.map": "A:PLAINTEXT"}, "A"),
-        (
-            {
-                "listeners": "A://:1,PLAINTEXT://:2",
-                "listener.security.protocol.map": "A:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-                "inter.broker.listener.name": " a",
-            },
-            "A",
-        ),
-    ],
-)
-def test_brokers_talk_on_one_listener(settings: dict[str, str], name: str) -> None:
-    assert inter_broker_listener(BrokerConfig.of(settings)) == name

@@ -38,6 +38,7 @@ API = Api(
     UpdateFeaturesResponse,
     min_version=0,
     max_version=2,
+    by_controller=True,
 )
 
 _FIRST_VERSION_WITH_TYPES = 1
