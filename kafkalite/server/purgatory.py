@@ -76,7 +76,7 @@ class Parked:
 
 
 class CommittedTo(Protocol):
-    """What a partition keeps of the produces that wait for it."""
+    """What a partition keeps of those who wait for one of its watermarks."""
 
     commits: dict[CommitWait, None]
 
@@ -127,7 +127,8 @@ class FetchWait:
 
 
 class CommitWait:
-    """A produce with acks=all that waits until each of its appends is below the high watermark."""
+    """Waits until partitions are as far as is asked of each: a produce with acks=all for the high
+    watermark, a DeleteRecords for the low one."""
 
     __slots__ = ("_answer", "_ends", "_settle", "parked")
 
@@ -149,7 +150,7 @@ class CommitWait:
             partition.commits[self] = None
 
     def committed(self, partition: CommittedTo, high_watermark: Offset) -> None:
-        """The high watermark of `partition` moved."""
+        """The high watermark of `partition` moved, or the low one where that is waited for."""
         if high_watermark >= self._ends[partition]:
             self.resolved(partition)
 
