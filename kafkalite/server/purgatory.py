@@ -11,13 +11,15 @@ Source: Kafka's `DelayedOperation`, `DelayedFetch`, `DelayedProduce`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
 from kafkalite.replica.fetch_answers import FetchedFrom
 from kafkalite.types import Offset, TimestampMs
 
+FOREVER_MS: Final = 1 << 50
+"""The timeout of what has a deadline of its own."""
 MakeAnswer = Callable[[], Response | None]
 """Makes the answer when it is due: what is true then, not when the request came. None when the
 client wants none. Dispatch calls it, and maps what it raises."""
@@ -44,6 +46,11 @@ class Parked:
         self._deliver: Callable[[MakeAnswer], None] | None = None
         self._forget = forget
         self._timer = clock.call_at(deadline_ms, lambda: self.complete(at_deadline))
+
+    @staticmethod
+    def without_deadline(clock: Clock, forget: Callable[[], None] | None = None) -> Parked:
+        """Whoever completes it sees to it that this happens in time."""
+        return Parked(clock, TimestampMs(clock.now_ms() + FOREVER_MS), lambda: None, forget)
 
     def complete(self, make: MakeAnswer) -> None:
         """The condition is true. A second call, or one after the client has gone, does nothing."""
