@@ -103,17 +103,17 @@ class MetadataDraft:
         again."""
         base = self._base
         topics = self._topics.finish()
-        features = _merged(base.features, {n: level or None for n, level in self._features.items()})
+        features = merged(base.features, {n: level or None for n, level in self._features.items()})
         image = base._replace(
             cluster_id=base.cluster_id if cluster_id is None else cluster_id,
             end_offset=end_offset,
             epoch=epoch,
             controller_id=controller_id,
-            topics=_merged(base.topics, topics.by_name),
-            topics_by_id=_merged(base.topics_by_id, topics.by_id),
-            brokers=_merged(base.brokers, self._brokers),
-            controllers=_merged(base.controllers, self._controllers),
-            configs=_merged(
+            topics=merged(base.topics, topics.by_name),
+            topics_by_id=merged(base.topics_by_id, topics.by_id),
+            brokers=merged(base.brokers, self._brokers),
+            controllers=merged(base.controllers, self._controllers),
+            configs=merged(
                 base.configs, {r: values or None for r, values in self._configs.items()}
             ),
             features=features,
@@ -187,7 +187,7 @@ def fold(
     return draft.finish(end_offset=end_offset, epoch=epoch, controller_id=controller_id)
 
 
-def _merged(base: Mapping[_K, _V], edits: Mapping[_K, _V | None]) -> Mapping[_K, _V]:
+def merged(base: Mapping[_K, _V], edits: Mapping[_K, _V | None]) -> Mapping[_K, _V]:
     """`base` with the edits, where None removes; `base` itself when there are none."""
     if not edits:
         return base

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from struct import Struct, error
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError, ProtocolError
 from kafkalite.log.files import Part
@@ -44,8 +44,6 @@ _log = logging.getLogger(__name__)
 
 _PREFIX = Struct(">hhi")
 """API key, version, correlation id: the same in every version of the header."""
-_FOREVER_MS: Final = 1 << 50
-"""The deadline of a wait that has its own inside."""
 
 
 FindApi = Callable[[int], ApiModule | None]
@@ -191,7 +189,7 @@ class Dispatcher:
         at_ms = TimestampMs(clock.now_ms() + delay_ms)
         if not isinstance(answer, Parked):
             return _HeldBack(clock, at_ms, answer)
-        late = Parked(clock, TimestampMs(at_ms + _FOREVER_MS), lambda: None, answer.abandon)
+        late = Parked.without_deadline(clock, answer.abandon)
         answer.then(lambda make: _call_at(clock, at_ms, lambda: late.complete(make)))
         return late
 

@@ -40,8 +40,6 @@ from kafkalite.server.request import RequestContext
 from kafkalite.types import TimestampMs
 
 _PREFIX: Final = Struct(">hh")
-_FOREVER_MS: Final = 1 << 50
-"""The deadline of a wait that has its own inside."""
 
 Handled = Callable[[ApiModule, RequestContext, Request], Response | Parked | None]
 """Has a handler answer a request: `Dispatcher.handled`."""
@@ -83,12 +81,7 @@ class Forwarding:
         answer = self._handled(module, inner, request)
         if not isinstance(answer, Parked):
             return _seal(inner, module, answer)
-        late = Parked(
-            self._clock,
-            TimestampMs(self._clock.now_ms() + _FOREVER_MS),
-            lambda: None,
-            answer.abandon,
-        )
+        late = Parked.without_deadline(self._clock, answer.abandon)
         answer.then(
             lambda make: late.complete(lambda: _seal(inner, module, made(module, request, make)))
         )

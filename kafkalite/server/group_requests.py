@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kafkalite.coordinator.groups.classic.events import ListGroups
 from kafkalite.errors import ErrorCode, KafkaError
@@ -25,8 +25,6 @@ B = TypeVar("B")
 """The body that answers the event."""
 R = TypeVar("R", bound=Response)
 
-FOREVER_MS: Final = 1 << 40
-"""The deadline of what waits for its group: the group's own timers end it long before."""
 _COST = 50
 """Of a question, and of its part in the answer, as `Turns` counts."""
 _LATE = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -135,25 +135,24 @@ class ProduceAppender:
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
-        uncommitted = self.uncommitted
-
-        left = list(uncommitted)
+        left: dict[CommittedTo, list[Uncommitted]] = {}
+        for each in self.uncommitted:
+            left.setdefault(each.partition, []).append(each)
 
         def settle(partition: CommittedTo) -> None:
-            for each in [each for each in left if each.partition is partition]:
-                left.remove(each)
+            for each in left.pop(partition):
                 each.answer.error_code = _outcome(each)
 
         def answer() -> ProduceResponse:
-            for each in left:
-                each.answer.error_code = _outcome(each)
+            for partition in list(left):
+                settle(partition)
             return response
 
         clock = self.ctx.services.clock
         return CommitWait(
             clock,
             TimestampMs(clock.now_ms() + max(timeout_ms, 0)),
-            ends=[(partition, end) for partition, end, _ in uncommitted],
+            ends=[(partition, end) for partition, end, _ in self.uncommitted],
             answer=answer,
             settle=settle,
         ).parked

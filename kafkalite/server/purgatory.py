@@ -11,13 +11,15 @@ Source: Kafka's `DelayedOperation`, `DelayedFetch`, `DelayedProduce`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
 from kafkalite.replica.fetch_answers import FetchedFrom
 from kafkalite.types import Offset, TimestampMs
 
+FOREVER_MS: Final = 1 << 50
+"""The timeout of what has a deadline of its own."""
 MakeAnswer = Callable[[], Response | None]
 """Makes the answer when it is due: what is true then, not when the request came. None when the
 client wants none. Dispatch calls it, and maps what it raises."""
@@ -44,6 +46,11 @@ class Parked:
         self._deliver: Callable[[MakeAnswer], None] | None = None
         self._forget = forget
         self._timer = clock.call_at(deadline_ms, lambda: self.complete(at_deadline))
+
+    @staticmethod
+    def without_deadline(clock: Clock, forget: Callable[[], None] | None = None) -> Parked:
+        """Whoever completes it sees to it that this happens in time."""
+        return Parked(clock, TimestampMs(clock.now_ms() + FOREVER_MS), lambda: None, forget)
 
     def complete(self, make: MakeAnswer) -> None:
         """The condition is true. A second call, or one after the client has gone, does nothing."""
@@ -76,7 +83,7 @@ class Parked:
 
 
 class CommittedTo(Protocol):
-    """What a partition keeps of the produces that wait for it."""
+    """What a partition keeps of those who wait for one of its watermarks."""
 
     commits: dict[CommitWait, None]
 
@@ -127,7 +134,8 @@ class FetchWait:
 
 
 class CommitWait:
-    """A produce with acks=all that waits until each of its appends is below the high watermark."""
+    """Waits until partitions are as far as is asked of each: a produce with acks=all for the high
+    watermark, a DeleteRecords for the low one."""
 
     __slots__ = ("_answer", "_ends", "_settle", "parked")
 
@@ -149,7 +157,7 @@ class CommitWait:
             partition.commits[self] = None
 
     def committed(self, partition: CommittedTo, high_watermark: Offset) -> None:
-        """The high watermark of `partition` moved."""
+        """The high watermark of `partition` moved, or the low one where that is waited for."""
         if high_watermark >= self._ends[partition]:
             self.resolved(partition)
 

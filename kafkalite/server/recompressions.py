@@ -13,7 +13,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kafkalite.errors import KafkaError, ProtocolError
 from kafkalite.ports.clock import Clock
@@ -25,7 +25,7 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.server.kept_requests import with_own_records
 from kafkalite.server.purgatory import Parked
-from kafkalite.types import ZERO_UUID, TimestampMs
+from kafkalite.types import ZERO_UUID
 
 if TYPE_CHECKING:
     from kafkalite.log.validation import BatchValidator
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 32 << 10
 """From here on a batch is a worker's: gzip takes a millisecond for so much, as it comes."""
-_FOREVER_MS: Final = 1 << 50
 
 _Append = Callable[[ProduceRequest], "ProduceResponse | Parked | None"]
 
@@ -80,8 +79,7 @@ class Recompressions:
         jobs = self.connections.get(connection)
         if jobs is None and not self._find(request):
             return None
-        at_ms = TimestampMs(self._clock.now_ms() + _FOREVER_MS)
-        parked = Parked(self._clock, at_ms, lambda: None)
+        parked = Parked.without_deadline(self._clock)
         job = _Job(connection, with_own_records(request), append, parked)
         if jobs is None:
             self.connections[connection] = deque([job])

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from kafkalite.controller.features import FINALIZED, METADATA_VERSION, SUPPORTED
 from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange
+from kafkalite.metadata.draft import merged
 from kafkalite.metadata.image import (
     BrokerImage,
     ConfigResource,
@@ -41,7 +42,6 @@ from kafkalite.types import (
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-K = TypeVar("K")
 
 
 class ZnodesView:
@@ -136,14 +136,14 @@ class ZnodesView:
             end_offset=Offset(self._zxid + 1),
             epoch=base.epoch if epoch is None else ControllerEpoch(epoch),
             controller_id=NO_LEADER if controller is None else controller,
-            topics=_merged(base.topics, topics),
-            topics_by_id=_merged(
+            topics=merged(base.topics, topics),
+            topics_by_id=merged(
                 base.topics_by_id,
                 {topic.id: None for topic in delta.deleted}
                 | {t.id: t for t in topics.values() if t is not None},
             ),
-            brokers=_merged(base.brokers, brokers),
-            configs=_merged(
+            brokers=merged(base.brokers, brokers),
+            configs=merged(
                 base.configs, {each: values or None for each, values in configs.items()}
             ),
             next_producer_id=base.next_producer_id if next_id is None else next_id,
@@ -316,15 +316,3 @@ def _features(image: MetadataImage) -> Mapping[str, int]:
         if level == METADATA_VERSION
         or all(name in each.features and each.features[name].max >= level for each in brokers)
     }
-
-
-def _merged(base: Mapping[K, T], edits: Mapping[K, T | None]) -> Mapping[K, T]:
-    if not edits:
-        return base
-    merged = dict(base)
-    for key, value in edits.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = value
-    return merged

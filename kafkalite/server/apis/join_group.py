@@ -24,8 +24,8 @@ from kafkalite.protocol.messages.join_group import (
     JoinGroupResponseMember,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import FOREVER_MS, Question, ask_groups, client_host
-from kafkalite.server.purgatory import Parked
+from kafkalite.server.group_requests import Question, ask_groups, client_host
+from kafkalite.server.purgatory import FOREVER_MS, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import Uuid, format_uuid
 

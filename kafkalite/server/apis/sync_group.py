@@ -15,8 +15,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import FOREVER_MS, Question, ask_group
-from kafkalite.server.purgatory import Parked
+from kafkalite.server.group_requests import Question, ask_group
+from kafkalite.server.purgatory import FOREVER_MS, Parked
 from kafkalite.server.request import RequestContext
 
 API = Api(ApiKey.SYNC_GROUP, SyncGroupRequest, SyncGroupResponse, min_version=0, max_version=5)
