@@ -19,18 +19,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import raw
+from cluster_clients import SteadyProducer, first_raw_ack
 from cluster_kinds import IDS, KINDS, Kind, bootstrap, controller
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from load import cpu
@@ -112,81 +110,22 @@ def throughput(kind: Kind, _: int) -> Iterator[tuple[str, Values]]:
         )
 
 
-class SteadyProducer:
-    """acks=all, a record each 5 ms, from its own thread."""
-
-    def __init__(self, kind: Kind, topic: str) -> None:
-        self._producer = Producer(
-            {"bootstrap.servers": bootstrap(kind), "acks": "all", "linger.ms": 0, "log_level": 0}
-        )
-        self._topic = topic
-        self.acked: list[tuple[float, float]] = []
-        """When each was produced and when it was acknowledged."""
-        self.lost: list[str] = []
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def wait_acked(self, since: float) -> float:
-        """When the first record produced after `since` was acknowledged."""
-        until = time.monotonic() + 90
-        while time.monotonic() < until:
-            for produced, acked in self.acked[-2000:]:
-                if produced >= since:
-                    return acked
-            time.sleep(0.005)
-        raise SystemExit(f"no record was acknowledged in 90 s; refused: {self.lost[:3]}")
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(0.005):
-            now = time.monotonic()
-
-            def told(error: object, _: object, now: float = now) -> None:
-                if error is None:
-                    self.acked.append((now, time.monotonic()))
-                else:
-                    self.lost.append(str(error))
-
-            self._producer.produce(self._topic, b"x" * 100, on_delivery=told)
-            self._producer.poll(0)
-        self._producer.flush(60)
-
-
 def failover(kind: Kind, _: int) -> Iterator[tuple[str, Values]]:
     """The leader of the only partition that is written to dies; it is not the controller."""
     decides = controller(kind)
     leader, *others = [id for id in IDS if id != decides]
     name, _values = create(kind, [[leader, *others, decides]])
-    producer = SteadyProducer(kind, name)
+    producer = SteadyProducer(bootstrap(kind), name)
     producer.wait_acked(time.monotonic() + 1)
     killed = time.monotonic()
     kind.kill(leader)
-    any_client = _first_raw_ack([kind.addresses[id] for id in (*others, decides)], name) - killed
+    any_client = first_raw_ack([kind.addresses[id] for id in (*others, decides)], name) - killed
     took = producer.wait_acked(killed) - killed
     producer.stop()
     kind.restart(leader)
     _wait_in_sync(kind)
     values = {"first ack s": any_client, "first ack of librdkafka s": took}
     yield "leader killed", {**values, "failed": len(producer.lost)}
-
-
-def _first_raw_ack(addresses: Sequence[str], topic: str) -> float:
-    """When a client that goes on asking all of them, every 10 ms, had its record acknowledged."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        for address in addresses:
-            with suppress(SystemExit):  # Of `raw`: an error code.
-                connection = raw.Conn(address, 8192)
-                with connection.s:
-                    frame, code = connection.produce_frame(topic, raw.batch(200, 100), -1)
-                    connection.produce(frame, code, 1)
-                    return time.monotonic()
-        time.sleep(0.01)
-    raise SystemExit(f"{topic}: no record was acknowledged in 60 s")
 
 
 def fail_controller(kind: Kind, partitions: int) -> Iterator[tuple[str, Values]]:
