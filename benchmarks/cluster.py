@@ -70,7 +70,10 @@ def _is_created(
     try:
         asked[name].result()
     except KafkaException as error:
-        return bool(error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS)
+        code = error.args[0].code()
+        if code in (KafkaError.POLICY_VIOLATION, KafkaError.INVALID_REPLICA_ASSIGNMENT):
+            raise  # Kafka takes at most 10,000 changes at once.
+        return bool(code == KafkaError.TOPIC_ALREADY_EXISTS)
     return True
 
 
