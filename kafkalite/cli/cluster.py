@@ -1,5 +1,5 @@
-"""`kafkalite cluster`: several brokers in one process, until Ctrl-C or SIGTERM; and what a running
-cluster looks like."""
+"""`kafkalite cluster`: several brokers in one process, or each in its own over a ZooKeeper, until
+Ctrl-C or SIGTERM; and what a running cluster looks like."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from kafkalite.cli.assignments import parse_assignments
+from kafkalite.cli.cluster_processes import ProcessesPlan, serve_as_processes
 from kafkalite.cli.cluster_status import status
 from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.logs import LogFormat, start_logging
@@ -26,6 +27,7 @@ _DEFAULT_PORT = 9092
 _DEFAULT_DATA = "kafkalite-cluster"
 _MAX_PORT = 65535
 _MOST_BROKERS = 100
+_MOST_COPIES = 3
 _STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 cluster = App(
@@ -45,12 +47,14 @@ def run_cluster(
     port: Annotated[int, Parameter(validator=from_to(0, _MAX_PORT))] = _DEFAULT_PORT,
     data: str | None = None,
     ephemeral: bool = False,
+    processes: bool = False,
+    zookeeper: str | None = None,
     topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
     set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
     json: bool = False,
     log_format: LogFormat = "text",
 ) -> None:
-    """Run several brokers in this process, until Ctrl-C or SIGTERM.
+    """Run several brokers, until Ctrl-C or SIGTERM: in this process, or each in its own.
 
     Topics have three replicas unless they say otherwise, or as many as there are brokers. With the
     same folder a cluster goes on where it stopped.
@@ -60,6 +64,8 @@ def run_cluster(
         port: of the first; the others listen on those that follow; 0 takes free ones
         data: folder of the cluster [default: ./kafkalite-cluster]
         ephemeral: keep all data in memory
+        processes: a process for each broker, so that all cores work; needs --zookeeper
+        zookeeper: HOST:PORT,HOST:PORT/CHROOT of the ensemble that such a cluster is kept in
         topic: a topic to have; may be repeated
         set: a setting of every broker by Kafka's name; may be repeated
         json: tell the addresses as a line of JSON
@@ -71,12 +77,20 @@ def run_cluster(
         raise WrongUseError("--data: the empty name is no folder")
     if port and port + brokers - 1 > _MAX_PORT:
         raise WrongUseError(f"--port {port}: {brokers} brokers need ports up to {_MAX_PORT}")
+    if processes != (zookeeper is not None):
+        raise WrongUseError("--processes and --zookeeper HOST:PORT/CHROOT go together; use both")
     folder = None if ephemeral else os.path.expanduser(data or _DEFAULT_DATA)
     settings = {"kafkalite.record.validation": "header", **parse_assignments(set)}
     ports = {id: port + id - 1 if port else 0 for id in range(1, brokers + 1)}
-    made = _made(ports, folder, parse_topics(topic), settings)
+    topics = parse_topics(topic)
+    made = _made(ports, folder, topics, settings)
     start_logging(log_format)
     raise_descriptor_limit()
+    if zookeeper is not None:
+        copies = {"default.replication.factor": str(min(_MOST_COPIES, brokers))}
+        plan = ProcessesPlan(ports, folder, zookeeper, copies | settings, topics, log_format)
+        serve_as_processes(plan, lambda addresses, ids: _tell(addresses, folder, json, ids))
+        return
     _serve(made, folder, as_json=json)
 
 
@@ -101,12 +115,22 @@ def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
             signal.signal(getattr(signal, name), lambda *_: stopped.set())
     try:
         with made:
-            addresses = {id: made.address_of(id) for id in made.brokers}
-            where = "memory" if folder is None else folder
-            print(_as_json(addresses, folder) if as_json else _line(addresses, where), flush=True)
+            _tell({id: made.address_of(id) for id in made.brokers}, folder, as_json)
             stopped.wait()
     except BrokerError as error:
         raise CommandError(str(error)) from error
+
+
+def _tell(
+    addresses: dict[int, str],
+    folder: str | None,
+    as_json: bool,
+    process_ids: dict[int, int] | None = None,
+) -> None:
+    """That all serve."""
+    where = "memory" if folder is None else folder
+    line = _as_json(addresses, folder, process_ids) if as_json else _line(addresses, where)
+    print(line, flush=True)
 
 
 def _line(addresses: dict[int, str], where: str) -> str:
@@ -118,15 +142,18 @@ def _line(addresses: dict[int, str], where: str) -> str:
     )
 
 
-def _as_json(addresses: dict[int, str], data: str | None) -> str:
+def _as_json(
+    addresses: dict[int, str], data: str | None, process_ids: dict[int, int] | None
+) -> str:
     """For machines: an object, without a newline."""
     import json
 
-    return json.dumps(
-        {
-            "bootstrap": ",".join(addresses.values()),
-            "data": data,
-            "started_in_ms": age_ms(),
-            "brokers": {str(id): address for id, address in addresses.items()},
-        }
-    )
+    told: dict[str, object] = {
+        "bootstrap": ",".join(addresses.values()),
+        "data": data,
+        "started_in_ms": age_ms(),
+        "brokers": {str(id): address for id, address in addresses.items()},
+    }
+    if process_ids is not None:
+        told["processes"] = {str(id): number for id, number in process_ids.items()}
+    return json.dumps(told)

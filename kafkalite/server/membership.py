@@ -1,7 +1,9 @@
 """Until the metadata has this life of a broker, what it says of the broker is about an earlier one.
 
 That one may have died with records that its disk has lost. So the broker leads nothing of what the
-image has it lead, until the controller has registered it anew, and has decided who leads.
+image has it lead, until the controller has registered it anew, and has decided who leads. Over
+ZooKeeper the store sees to it: there each state tells whether it is older than the registration
+(`stores/znodes_lives.py`).
 
 Source: Kafka's `BrokerServer.startup`, which publishes no metadata before the broker has seen its
 own registration.

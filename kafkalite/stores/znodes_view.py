@@ -2,7 +2,8 @@
 
 ZooKeeper gives no picture of one moment: znodes are read one after the other while others write.
 So a topic comes into the image when its first partitions have a state, and partitions leave it with
-their topic alone; a state that is missing for a while is as it was before.
+their topic alone; a state that is missing for a while is as it was before. By a state that is about
+an earlier life of its leader nobody leads, until a controller has decided (see `znodes_lives.py`).
 
 Of what the image can hold, ZooKeeper has no place for a broker's incarnation (its epoch stands in),
 its log folders and its shutdown, for brokers that are not alive, and for features. What the live
@@ -28,7 +29,7 @@ from kafkalite.metadata.image import (
 )
 from kafkalite.metadata.store import BrokerRegistration, LiveBroker
 from kafkalite.ports.zookeeper import Node
-from kafkalite.stores import znodes
+from kafkalite.stores import znodes, znodes_lives
 from kafkalite.stores.znodes import TopicNode
 from kafkalite.types import (
     NO_LEADER,
@@ -53,6 +54,8 @@ class ZnodesView:
         self._dirty_topics: dict[str, None] = {}
         self._dirty_brokers: dict[BrokerId, None] = {}
         self._dirty_configs: dict[ConfigResource, None] = {}
+        self._outlived: dict[str, None] = {}
+        """Topics with a state that is about an earlier life of its leader."""
         self._zxid = 0
         self.image = MetadataImage()
         """As of the last `refresh`."""
@@ -115,6 +118,18 @@ class ZnodesView:
         resource = ConfigResource(ConfigResourceType.TOPIC, name)
         return self._config(resource) or {}
 
+    def image_to_decide_on(self) -> MetadataImage:
+        """For a controller that begins: as if the brokers that came back unnoticed led what they
+        led and were not there, so that it registers them as those that come."""
+        image = self.image
+        gone = dict.fromkeys(znodes_lives.come_back(image, self._nodes))
+        topics = {name: self._as_it_stands(image.topics[name]) for name in self._outlived}
+        return image._replace(
+            brokers=_merged(image.brokers, gone),
+            topics=_merged(image.topics, topics),
+            topics_by_id=_merged(image.topics_by_id, {t.id: t for t in topics.values()}),
+        )
+
     def live_brokers(self) -> tuple[LiveBroker, ...]:
         """Who is registered, by id."""
         return tuple(_live(self.image.brokers[id]) for id in sorted(self.image.brokers))
@@ -175,12 +190,21 @@ class ZnodesView:
                 self._dirty_topics[name] = None
             case ["brokers", "ids", id] if id.isdecimal():
                 self._dirty_brokers[BrokerId(int(id))] = None
+                self._look_again_at(BrokerId(int(id)))
+            case ["controller"]:
+                self._dirty_topics.update(self._outlived)
             case ["config", *_]:
                 resource = znodes.config_resource(path)
                 if resource is not None:
                     self._dirty_configs[resource] = None
             case _:
                 pass
+
+    def _look_again_at(self, leader: BrokerId) -> None:
+        self._dirty_topics.update(self._outlived)
+        for name, topic in self.image.topics.items():
+            if any(partition.leader == leader for partition in topic.partitions):
+                self._dirty_topics[name] = None
 
     def _read_topic(self, name: str) -> None:
         node = self._parsed(znodes.topic_path(name), znodes.read_topic)
@@ -217,6 +241,7 @@ class ZnodesView:
             self.incomplete.pop(name, None)
 
     def _topic(self, name: str, before: TopicImage | None) -> TopicImage | None:
+        self._outlived.pop(name, None)
         node = self._topics.get(name)
         if node is None:
             return None
@@ -249,7 +274,7 @@ class ZnodesView:
             partition = PartitionImage(
                 replicas=assignment.replicas,
                 isr=state.isr,
-                leader=state.leader,
+                leader=self._leader(name, path, state.leader),
                 leader_epoch=state.leader_epoch,
                 partition_epoch=self._nodes[path].stat.version,
                 removing_replicas=assignment.removing,
@@ -257,6 +282,24 @@ class ZnodesView:
                 leader_recovery_state=state.recovery_state,
             )
             yield old if old == partition else partition
+
+    def _leader(self, topic: str, path: str, named: BrokerId) -> BrokerId:
+        if not znodes_lives.is_earlier(self._nodes[path], self._nodes, named):
+            return named
+        self._outlived[topic] = None
+        return named if znodes_lives.is_confirmed(self._nodes, named) else NO_LEADER
+
+    def _as_it_stands(self, topic: TopicImage) -> TopicImage:
+        states = (
+            self._parsed(znodes.state_path(topic.name, index), znodes.read_state)
+            for index in range(len(topic.partitions))
+        )
+        return topic._replace(
+            partitions=tuple(
+                partition if state is None else partition._replace(leader=state.leader)
+                for partition, state in zip(topic.partitions, states, strict=True)
+            )
+        )
 
     def _broker(self, id: BrokerId) -> BrokerImage | None:
         path = znodes.broker_path(id)

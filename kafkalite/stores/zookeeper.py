@@ -198,7 +198,7 @@ class ZooKeeperMetadataSession:
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         """See `MetadataSession`. All was read anew after the election."""
         if self._is_open:
-            on_loaded(Loaded(self._view.image, self._view.live_brokers()))
+            on_loaded(Loaded(self._view.image_to_decide_on(), self._view.live_brokers()))
 
     def commit(
         self,

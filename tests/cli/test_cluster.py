@@ -99,6 +99,8 @@ def test_a_line_for_people() -> None:
         (["--port", "65534"], "--port 65534: 3 brokers need ports up to 65535"),
         (["--set", "num.partition=1"], "--set: num.partition: no such broker setting; is it num."),
         (["--set", "listeners=PLAINTEXT://:1"], "each broker has its own"),
+        (["--processes"], "--processes and --zookeeper HOST:PORT/CHROOT go together"),
+        (["--zookeeper", "localhost"], "--processes and --zookeeper HOST:PORT/CHROOT go together"),
         (["status", "--watch", "1", "--json"], "--watch and --json cannot go together"),
     ],
 )

@@ -1,0 +1,187 @@
+"""`kafkalite cluster --processes`: one process for each broker, over a ZooKeeper, so that all cores
+work. Each is a `kafkalite serve`, started and ended by its process id from here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.logs import LogFormat, log_note
+
+_TOPICS_WITHIN_MS = 10_000
+"""So long the controller may take to hear of all brokers."""
+_LOOK_EVERY_MS = 50
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class ProcessesPlan(NamedTuple):
+    """What to start."""
+
+    ports: Mapping[int, int]
+    """Where each broker listens, by id; 0: a free port."""
+    folder: str | None
+    """Of the cluster, in which each broker has its own; None: memory."""
+    zookeeper: str
+    """Hosts and chroot."""
+    settings: Mapping[str, str]
+    topics: Mapping[str, int]
+    log_format: LogFormat
+
+    def command(self, id: int) -> list[str]:
+        """The words that start a broker."""
+        words = [sys.executable, "-m", "kafkalite", "serve", "--json", "--node-id", str(id)]
+        words += ["--port", str(self.ports[id]), "--zookeeper", self.zookeeper]
+        words += ["--log-format", self.log_format]
+        if self.folder is None:
+            words.append("--ephemeral")
+        else:
+            words += ["--data", os.path.join(self.folder, f"broker-{id}")]
+        for key, value in self.settings.items():
+            words += ["--set", f"{key}={value}"]
+        return words
+
+
+class Member:
+    """A broker's process."""
+
+    def __init__(self, id: int, process: Process) -> None:
+        self.id = id
+        self.process = process
+        self.address = ""
+        """`HOST:PORT`, once it is ready."""
+
+    async def wait_ready(self) -> None:
+        """`CommandError` when it ends before; why, it has said itself."""
+        assert self.process.stdout is not None
+        line = await self.process.stdout.readline()
+        if not line:
+            await self.process.wait()
+            raise CommandError(f"broker {self.id} did not start; it says above why")
+        self.address = json.loads(line)["bootstrap"]
+
+    def end(self) -> None:
+        """In good order. Nothing happens when it has ended."""
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.terminate()
+
+
+def serve_as_processes(
+    plan: ProcessesPlan, on_ready: Callable[[dict[int, str], dict[int, int]], None]
+) -> None:
+    """Until Ctrl-C or SIGTERM; all processes have ended then. `on_ready` is told addresses and
+    process ids, by broker, when all serve. `CommandError` when one does not start, when none is
+    left, and when one did not stop cleanly."""
+    asyncio.run(_serve(plan, on_ready))
+
+
+async def _serve(
+    plan: ProcessesPlan, on_ready: Callable[[dict[int, str], dict[int, int]], None]
+) -> None:
+    stopped = _on_stop_signals()
+    members: list[Member] = []
+    try:
+        for id in plan.ports:
+            member = await _start(plan, id)
+            members.append(member)
+        if await _is_first(asyncio.gather(*(each.wait_ready() for each in members)), stopped):
+            await _create_topics(plan, members[0].address)
+            on_ready(
+                {each.id: each.address for each in members},
+                {each.id: each.process.pid for each in members},
+            )
+            watches = asyncio.gather(*(_watch(each, stopped) for each in members))
+            if await _is_first(watches, stopped):
+                raise CommandError("no broker is left; what they say above tells why")
+    finally:
+        running = [each for each in members if each.process.returncode is None]
+        for member in running:
+            member.end()
+        for member in running:
+            await member.process.wait()
+    unclean = [str(each.id) for each in running if each.process.returncode]
+    if unclean:
+        raise CommandError(f"no clean stop of broker {', '.join(unclean)}; see above")
+
+
+async def _start(plan: ProcessesPlan, id: int) -> Member:
+    """In a process group of its own: a Ctrl-C at a terminal is for this process, which then ends
+    the others."""
+    process = await asyncio.create_subprocess_exec(
+        *plan.command(id),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=PIPE,
+        start_new_session=os.name == "posix",
+    )
+    return Member(id, process)
+
+
+async def _is_first(work: asyncio.Future[list[None]], stopped: asyncio.Event) -> bool:
+    """Whether the work is done before a signal comes; else it is given up. Its errors come
+    through."""
+    waiting = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait((work, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if work.done():
+        work.result()
+        return not stopped.is_set()
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
+    return False
+
+
+async def _watch(member: Member, stopped: asyncio.Event) -> None:
+    """Tells when it dies by itself."""
+    code = await member.process.wait()
+    if not stopped.is_set():
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        log_note(
+            f"warning: broker {member.id} (process {member.process.pid}) ended {how}; the others "
+            "go on"
+        )
+
+
+async def _create_topics(plan: ProcessesPlan, at: str) -> None:
+    """Those of an earlier run are there already."""
+    if not plan.topics:
+        return
+    from kafkalite.errors import ErrorCode
+    from kafkalite.ports.clock import RealClock
+    from kafkalite.ports.network import Address
+    from kafkalite.ports.network_sockets import SocketNetwork
+    from kafkalite.testing.first_topics import create_topics
+
+    clock = RealClock()
+    network = SocketNetwork(clock)
+    host, _, port = at.rpartition(":")
+    address = Address(host, int(port))
+    there = (ErrorCode.TOPIC_ALREADY_EXISTS,)
+    until_ms = clock.now_ms() + _TOPICS_WITHIN_MS
+    while refusals := await create_topics(network, address, plan.topics, {}, allowed=there):
+        if clock.now_ms() > until_ms:
+            raise CommandError(*refusals)
+        with suppress(TimeoutError):
+            await clock.wait(asyncio.Event().wait(), clock.now_ms() + _LOOK_EVERY_MS)
+
+
+def _on_stop_signals() -> asyncio.Event:
+    """Set by Ctrl-C, by SIGTERM, and when the terminal closes."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None:
+            try:
+                loop.add_signal_handler(number, stopped.set)
+            except NotImplementedError:  # Windows has no such loop.
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
+    return stopped
