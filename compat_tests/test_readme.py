@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand but for address and topic."""
+"""The examples of README and docs/clients.md, run as they stand but for address and topic."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
 EXAMPLES = [
     example
-    for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    for page in ("README.md", "docs/clients.md")
+    for example in re.findall(
+        r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL
+    )
     if "def test_" not in example  # Those are run by tests/testing/test_examples_in_docs.py.
 ]
 

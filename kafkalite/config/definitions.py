@@ -413,6 +413,12 @@ _BROKER_KEYS = (
         "Whether leadership goes back to preferred replicas by itself.",
     ),
     ConfigKey(
+        "controlled.shutdown.enable",
+        BOOLEAN,
+        "true",
+        "Whether a broker hands its leaderships over before it stops.",
+    ),
+    ConfigKey(
         "leader.imbalance.check.interval.seconds",
         LONG,
         "300",

@@ -140,8 +140,6 @@ connection.failed.authentication.delay.ms INT 0.. = 100
     How long a connection that failed to authenticate is kept before it closes.
 connections.max.reauth.ms LONG = 0
     How long a SASL session lasts before the client must authenticate anew; 0: for good.
-controlled.shutdown.enable BOOLEAN = true
-    Whether a broker hands its leaderships over before it stops.
 controller.quorum.append.linger.ms INT 0.. = 25
     How long the metadata quorum's leader gathers records before it writes.
 controller.quorum.auto.join.enable BOOLEAN = false

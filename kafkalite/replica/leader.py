@@ -183,6 +183,12 @@ class PartitionLeader:
         return fetch.offset != before and self._advance(now)
 
     @property
+    def high_watermark_lags(self) -> bool:
+        """Whether it is below where the epoch begins still: the leader before may have told of
+        more, so where consumers' records end is not known yet (KIP-207)."""
+        return self.high_watermark < self.start_offset
+
+    @property
     def has_followers(self) -> bool:
         """Whether there are other replicas."""
         return bool(self._followers)

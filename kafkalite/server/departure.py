@@ -29,7 +29,6 @@ _log = logging.getLogger(__name__)
 WITHIN_MS: Final = 5_000
 AGAIN_MS: Final = 100
 """While a replica catches up."""
-_ENABLE: Final = "controlled.shutdown.enable"
 
 
 async def hand_over(
@@ -39,7 +38,7 @@ async def hand_over(
     clock: Clock,
 ) -> None:
     """Return when the broker may stop; at once where `controlled.shutdown.enable` is false."""
-    if config.settings.get(_ENABLE, "true").strip().lower() != "true":
+    if not config.controlled_shutdown_enable:
         return
     until_ms = clock.now_ms() + WITHIN_MS
     try:

@@ -78,6 +78,8 @@ class InterBrokerPushes:
         self._numbers = 0
         self._unanswered: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
+        self._silent: set[tuple[BrokerId, BrokerEpoch]] = set()
+        """Who is to be told everything again, however much of it had no answer."""
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """Tell of it, if this broker is the controller; of everything, if it has become that."""
@@ -128,14 +130,17 @@ class InterBrokerPushes:
         for waiting in done:
             self._waiting.remove(waiting)
             waiting[1]()
-        if isinstance(answer, KafkaError) and answer.code in (
+        is_lost = isinstance(answer, KafkaError) and answer.code in (
             ErrorCode.NETWORK_EXCEPTION,
             ErrorCode.REQUEST_TIMED_OUT,
-        ):
+        )
+        if is_lost and (id, epoch) not in self._silent:
+            self._silent.add((id, epoch))
             at_ms = self._clock.now_ms() + AGAIN_MS
             self._clock.call_at(at_ms, lambda: self._again(id, epoch))
 
     def _again(self, id: BrokerId, epoch: BrokerEpoch) -> None:
+        self._silent.discard((id, epoch))
         broker = self._image.brokers.get(id)
         if self._is_controller and broker is not None and broker.epoch == epoch:
             self._push(broker, whole(self._image))

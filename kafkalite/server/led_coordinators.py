@@ -15,7 +15,7 @@ from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage, PartitionImage
-from kafkalite.ports.clock import Clock
+from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.coordinator_driver import (
     CoordinatorDriver,
     CoordinatorSettings,
@@ -23,7 +23,7 @@ from kafkalite.server.coordinator_driver import (
     no_sends,
 )
 from kafkalite.server.core_driver import DrivenEvent, OnReply, ask_each
-from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_manager import RETRY_MS, ReplicaManager
 from kafkalite.types import BrokerId
 
 E = TypeVar("E", bound=DrivenEvent)
@@ -62,6 +62,9 @@ class LedCoordinators(Generic[E, R]):
         self._clock = clock
         self._on_sends = on_sends
         self._led: dict[int, CoordinatorDriver[E, R]] = {}
+        self._unusable: dict[int, None] = {}
+        """Led here, but their logs cannot be used for now."""
+        self._again: Timer | None = None
         self._tokens = count()
         self._stopped = False
 
@@ -123,8 +126,7 @@ class LedCoordinators(Generic[E, R]):
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """Coordinate what `image` gives this broker, after the replica manager has made it so."""
         if any(topic.name == self._topic for topic in delta.deleted):
-            for index in list(self._led):
-                self._unload(index)
+            self._unload_all()
         for change in delta.partitions():
             if change.topic.name == self._topic:
                 self._follow(change.index, change.before, change.after)
@@ -135,8 +137,7 @@ class LedCoordinators(Generic[E, R]):
     def stop(self) -> None:
         """Refuse everyone who waits, and coordinate nothing more: the broker stops."""
         self._stopped = True
-        for index in list(self._led):
-            self._unload(index)
+        self._unload_all()
 
     def _follow(self, index: int, before: PartitionImage | None, after: PartitionImage) -> None:
         if after.leader != self._broker_id or self._stopped:
@@ -150,13 +151,34 @@ class LedCoordinators(Generic[E, R]):
             partition = self._replicas.find(self._topic, index)
             partition.leading  # noqa: B018  # Refuses where the log could not be opened.
         except KafkaError:
+            self._load_later(index)
             return
+        self._unusable.pop(index, None)
         driver = self._led[index] = CoordinatorDriver(
             partition, self._clock, self._settings, self._on_sends
         )
         driver.load()
 
+    def _load_later(self, index: int) -> None:
+        """A disk that refuses, being full, may take records again. Nobody else would tell."""
+        self._unusable[index] = None
+        if self._again is None:
+            self._again = self._clock.call_at(self._clock.now_ms() + RETRY_MS, self._load_again)
+
+    def _load_again(self) -> None:
+        self._again = None
+        for index in list(self._unusable):
+            self._load(index)
+
     def _unload(self, index: int) -> None:
+        self._unusable.pop(index, None)
         driver = self._led.pop(index, None)
         if driver is not None:
             driver.close()
+
+    def _unload_all(self) -> None:
+        for index in (*self._led, *self._unusable):
+            self._unload(index)
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None

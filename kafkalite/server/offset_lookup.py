@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.segment_times import TimestampOffset
 from kafkalite.protocol.records.times import LOOKUP_BYTES, LOOKUP_RECORDS, LookupBudget
 from kafkalite.server.partition import Partition
@@ -44,7 +45,7 @@ def find_offset(
     partition: Partition, timestamp: int, budget: LookupBudget, *, up_to: UpTo
 ) -> TimestampOffset | None:
     """Of a partition that is led here. None: no record that the client sees is at or after that
-    time."""
+    time. OFFSET_NOT_AVAILABLE for what a consumer might see before long, after an election."""
     log, leader = partition.log, partition.leading
     if up_to is UpTo.LOG_END:
         end_offset = log.end_offset
@@ -52,7 +53,10 @@ def find_offset(
         end_offset = partition.last_stable_offset
     else:
         end_offset = leader.high_watermark
+    lags = up_to is not UpTo.LOG_END and leader.high_watermark_lags
     if timestamp == LATEST:
+        if lags:
+            raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
         return TimestampOffset(NO_TIMESTAMP, end_offset, leader.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
@@ -63,9 +67,11 @@ def find_offset(
         found = log.offset_of_max_timestamp(budget)
     else:
         found = log.offset_for_timestamp(TimestampMs(timestamp), budget)
-    if found is None or found.offset >= end_offset:
-        return None
-    return found
+    if found is not None and found.offset < end_offset:
+        return found
+    if lags:
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
+    return None
 
 
 def cost_of(budget: LookupBudget) -> int:

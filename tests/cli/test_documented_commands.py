@@ -13,7 +13,7 @@ from kafkalite.cli.app import new_app
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = [
     command
-    for text in ("README.md", "docs/command-line.md", "docs/cluster.md")
+    for text in ("README.md", "docs/command-line.md", "docs/cluster.md", "docs/serving.md")
     for command in re.findall(
         r"^    kafkalite ((?:.*\\\n)*.*)$", (ROOT / text).read_text(encoding="utf-8"), re.MULTILINE
     )

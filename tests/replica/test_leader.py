@@ -403,6 +403,16 @@ def test_a_newer_epoch_keeps_where_followers_are_and_begins_at_the_end() -> None
     assert two.followers_with(9).keys() == {2}
 
 
+def test_after_an_election_the_high_watermark_lags_until_all_in_sync_have_what_was_there() -> None:
+    two = leader(1, 2, end=9, high_watermark=7)
+    assert two.high_watermark_lags
+    appended(two, 12)
+    fetched(two, 2, 8)
+    assert two.high_watermark_lags
+    fetched(two, 2, 9)
+    assert not two.high_watermark_lags
+
+
 def test_where_all_begin_is_the_least_start_of_active_replicas() -> None:
     two = leader(1, 2, others=(3,), epochs={1: 100, 2: 200})
     assert two.low_watermark(Offset(7)) == -1

@@ -8,12 +8,13 @@ from kafkalite.coordinator.groups.classic.events import GroupsListed, ListGroups
 from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.server.group_coordinators import GroupCoordinators
-from kafkalite.server.replica_manager import ReplicaManager
+from kafkalite.server.replica_manager import RETRY_MS, ReplicaManager
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId
 from tests.server.cluster_of_two import two_brokers
-from tests.server.group_requests import commit, find
-from tests.server.running import Running, served, simulated
+from tests.server.group_requests import commit, committed, find
+from tests.server.running import Running, crashed, served, simulated, start
+from tests.server.test_replica_manager import RefusingFiles
 
 OFFSETS = "__consumer_offsets"
 
@@ -102,3 +103,41 @@ async def test_a_broker_that_stops_takes_up_nothing_more(simulation: Simulation)
         coordinators(running).stop()
         other.change(OFFSETS, 0, leader=1)
         assert led(running) == 0
+
+
+@simulated
+async def test_groups_are_coordinated_again_when_the_disk_takes_records_again(
+    simulation: Simulation,
+) -> None:
+    files, settings = RefusingFiles(), {"offsets.topic.num.partitions": "1"}
+    async with crashed(simulation, files, settings=settings) as running:
+        await running.create("topic")
+        await find(running)
+        await commit(running, "topic", 5)
+    files.refused = OFFSETS
+    async with start(simulation, files, settings=settings) as running:
+        for _ in range(3):
+            assert await commit(running, "topic", 6) == ErrorCode.NOT_COORDINATOR
+            await running.wait_ms(RETRY_MS)
+        files.refused = None
+        await running.wait_ms(RETRY_MS)
+        assert await committed(running, "topic") == 5
+        assert await commit(running, "topic", 6) == ErrorCode.NONE
+
+
+@simulated
+async def test_a_topic_without_a_usable_log_may_be_deleted(simulation: Simulation) -> None:
+    files, settings = RefusingFiles(), {"offsets.topic.num.partitions": "2"}
+    async with crashed(simulation, files, settings=settings) as running:
+        await running.create("topic")
+        await find(running)
+        await commit(running, "topic", 5)
+    files.refused = OFFSETS
+    async with start(simulation, files, settings=settings) as running:
+        assert await commit(running, "topic", 6) == ErrorCode.NOT_COORDINATOR
+        await running.delete(OFFSETS)
+        files.refused = None
+        await running.wait_ms(2 * RETRY_MS)
+        assert led(running) == 0
+        await find(running)
+        assert await commit(running, "topic", 6) == ErrorCode.NONE

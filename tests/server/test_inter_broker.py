@@ -217,6 +217,16 @@ def test_a_commit_waits_for_all_answers() -> None:
 
 
 @pytest.mark.anyio
+async def test_who_answers_nothing_of_several_is_told_everything_once() -> None:
+    told = Told()
+    all_of_it = told.becomes(WITH_TOPIC)
+    for _ in range(3):
+        told.peers.answer(KafkaError(ErrorCode.NETWORK_EXCEPTION))
+        told.clock.advance(AGAIN_MS)
+        assert told.peers.took() == all_of_it
+
+
+@pytest.mark.anyio
 async def test_who_does_not_answer_is_told_everything_again() -> None:
     told = Told()
     told.becomes(BARE)

@@ -171,6 +171,27 @@ async def test_nothing_above_the_high_watermark_is_found_and_nothing_led_elsewhe
         assert await find(running, LATEST) == moved
 
 
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)],
+)
+@simulated
+async def test_a_new_epoch_s_end_is_told_when_it_is_known(
+    simulation: Simulation, version: int, code: ErrorCode
+) -> None:
+    """The leader before may have told consumers of more than this one knows to be committed."""
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        client = await running.client()
+        await client.ask(produce("t", {0: batch(b"x")}, acks=1), PRODUCE, ProduceResponse)
+        other.change("t", leader=1)
+        assert await find(running, LATEST, version) == Found(code, -1, -1)
+        assert await find(running, START_MS, version) == Found(code, -1, -1)
+        assert await find(running, EARLIEST, version) == Found(ErrorCode.NONE, -1, 0)
+        other.change("t", isr=[1])
+        assert await find(running, LATEST, version) == Found(ErrorCode.NONE, -1, 1)
+
+
 # Lookups that cost much.
 
 

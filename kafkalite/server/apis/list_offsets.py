@@ -1,7 +1,8 @@
 """ListOffsets: the offset of a time, or of one of the special places of a partition.
 
 Versions: 1 to 11.
-- 2 isolation level. 4 fences by leader epoch. 6 flexible. 7 the record of the greatest timestamp.
+- 2 isolation level. 4 fences by leader epoch. 5 knows OFFSET_NOT_AVAILABLE, which older ones are
+  told as LEADER_NOT_AVAILABLE (KIP-207). 6 flexible. 7 the record of the greatest timestamp.
 - 8 the first local offset, 9 the last tiered one, 11 the first pending upload (KIP-405,
   KIP-1005): nothing is tiered here, so the local log is all there is.
 - 10 a timeout for remote reads, which are not made.
@@ -44,6 +45,8 @@ API = Api(
 _Answers = dict[str, dict[int, ListOffsetsPartitionResponse]]
 
 _FIRST_VERSION_WITH_EPOCH = 4
+_FIRST_VERSION_WITH_LAG = 5
+"""It knows the error of a leader whose high watermark lags."""
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Parked:
@@ -120,7 +123,10 @@ def _one(
         partition.check_epoch(LeaderEpoch(asked.current_leader_epoch))
         found = find_offset(partition, asked.timestamp, budget, up_to=up_to)
     except (KafkaError, CorruptRecordError, OSError) as error:
-        return _nothing(asked.partition_index, code_for(error))
+        code = code_for(error)
+        if code is ErrorCode.OFFSET_NOT_AVAILABLE and ctx.version < _FIRST_VERSION_WITH_LAG:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        return _nothing(asked.partition_index, code)
     if found is None:
         return _nothing(asked.partition_index, ErrorCode.NONE)
     return ListOffsetsPartitionResponse(

@@ -1,5 +1,6 @@
-"""The README's three recipes, done: a relay stands for the port mapping, the proxy, the published
-port and the network of containers. Only names and ports that are not this machine's are others."""
+"""The three recipes of docs/serving.md, done: a relay stands for the port mapping, the proxy, the
+published port and the network of containers. Only names and ports that are not this machine's are
+others."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from kafkalite.protocol.api_keys import FACTS
 from tests.cli.serving import COMMAND, environment
 from tests.testing.confluent_calls import receive, send
 
-README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
 NAMES = {int(key): facts.name for key, facts in FACTS.items()}
 WHAT_A_RECORD_NEEDS = {"Produce", "Fetch", "JoinGroup", "OffsetCommit"}
 
 
 def recipe(heading: str) -> list[str]:
     """What comes after `kafkalite serve` in the first command below these words."""
-    command = README.partition(f"**{heading}**")[2].partition("kafkalite serve")[2]
+    command = PAGE.partition(f"**{heading}**")[2].partition("kafkalite serve")[2]
     return shlex.split(command.partition("\n\n")[0].replace("\\\n", " "))
 
 

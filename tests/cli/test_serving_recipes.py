@@ -1,4 +1,4 @@
-"""The README's commands: each is one that `kafkalite serve` takes."""
+"""The commands of docs/serving.md: each is one that `kafkalite serve` takes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kafkalite.cli.settings import gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 
-README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
 COMMANDS = [
     re.sub(r"\\\n\s*", " ", command)
-    for command in re.findall(r"kafkalite serve\s(?:.*\\\n)*.*", README)
+    for command in re.findall(r"kafkalite serve\s(?:.*\\\n)*.*", PAGE)
     if "--set " in command
 ]
 
