@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
+from kafkalite.metadata.image import MetadataImage, TopicImage
 from kafkalite.metadata.topic_names import is_legal
-from kafkalite.types import NO_LEADER, ZERO_UUID, Uuid
+from kafkalite.types import ZERO_UUID, Uuid
 
 
 class TopicKey(NamedTuple):
@@ -47,12 +47,6 @@ def absent(wanted: TopicKey) -> ErrorCode:
     if is_legal(wanted.name or ""):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.INVALID_TOPIC_EXCEPTION
-
-
-def code_of(partition: PartitionImage) -> ErrorCode:
-    """What is told of a partition: that it may be used, or that nobody leads it."""
-    leaderless = partition.leader == NO_LEADER
-    return ErrorCode.LEADER_NOT_AVAILABLE if leaderless else ErrorCode.NONE
 
 
 def creatable(image: MetadataImage, wanted: Iterable[TopicKey]) -> list[str]:

@@ -9,11 +9,10 @@ from kafkalite.metadata.topic_lookup import (
     TopicKey,
     absent,
     check_asked,
-    code_of,
     creatable,
     find_topic,
 )
-from kafkalite.types import NO_LEADER, Uuid
+from kafkalite.types import Uuid
 from tests.metadata.sample_changes import image_of, partition, topic
 
 IMAGE = image_of(topic("t", 1), partition(1, 0, [1]))
@@ -42,12 +41,6 @@ def test_the_id_is_stronger_than_the_name(wanted: TopicKey) -> None:
 def test_why_a_topic_is_not_there(wanted: TopicKey, code: ErrorCode) -> None:
     assert find_topic(IMAGE, wanted) is None
     assert absent(wanted) is code
-
-
-def test_a_partition_that_nobody_leads_is_not_to_be_used_now() -> None:
-    (led,) = IMAGE.topics["t"].partitions
-    assert code_of(led) is ErrorCode.NONE
-    assert code_of(led._replace(leader=NO_LEADER)) is ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def test_those_that_could_be_made() -> None:

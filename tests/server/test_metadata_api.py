@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.metadata.availability import Availability
 from kafkalite.metadata.image import TopicImage
 from kafkalite.protocol.messages.metadata import (
     MetadataRequest,
@@ -267,9 +268,9 @@ async def test_what_takes_too_long_to_create_is_told_beside_many_in_several_turn
         order.append("turn")
         return take(self)
 
-    def piece(topic: TopicImage, operations: int) -> MetadataResponseTopic:
+    def piece(seen: Availability, operations: int, topic: TopicImage) -> MetadataResponseTopic:
         order.append("piece")
-        return describe(topic, operations)
+        return describe(seen, operations, topic)
 
     monkeypatch.setattr(turns.Turns, "take", turn)
     monkeypatch.setattr(described_topics, "_topic", piece)

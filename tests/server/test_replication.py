@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    TopicRequest,
+)
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import NO_LEADER
 from tests.server.cluster_of_three import three_brokers
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, simulated
@@ -253,3 +260,26 @@ def test_alone_in_sync_all_is_one_unless_more_are_required(min_in_sync: int) -> 
             assert kept == [b"a"]
 
     test()
+
+
+@simulated
+async def test_clients_are_told_which_replicas_are_offline(simulation: Simulation) -> None:
+    """By Metadata, and by DescribeTopicPartitions, which tells no code where nobody leads."""
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [1, 2, 3])
+        await cluster.create("alone", [1])
+        client = await cluster.client(2)
+        await cluster.kill(1)
+        told = await client.ask(MetadataRequest(topics=None), 9, MetadataResponse)
+        (alone,), (led,) = (each.partitions for each in told.topics)
+        assert (led.error_code, led.offline_replicas) == (ErrorCode.NONE, [1])
+        assert (alone.error_code, alone.leader_id, alone.offline_replicas) == (
+            ErrorCode.LEADER_NOT_AVAILABLE,
+            NO_LEADER,
+            [1],
+        )
+        request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="alone")])
+        page = await client.ask(request, 0, DescribeTopicPartitionsResponse)
+        (alone_again,) = page.topics[0].partitions
+        assert (alone_again.error_code, alone_again.leader_id) == (ErrorCode.NONE, NO_LEADER)
+        assert alone_again.offline_replicas == [1]

@@ -13,8 +13,9 @@ topic gets INVALID_REQUEST; asked for a topic without a name, every topic gets U
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.availability import Availability, availability
 from kafkalite.metadata.image import PartitionImage, TopicImage
-from kafkalite.metadata.topic_lookup import TopicKey, absent, code_of
+from kafkalite.metadata.topic_lookup import TopicKey, absent
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_topic_partitions import (
@@ -50,6 +51,7 @@ def handle(
     limit = services.config.max_request_partition_size_limit
     left = max(1, min(request.response_partition_limit, limit))
     response = DescribeTopicPartitionsResponse(topics=[], next_cursor=None)
+    seen = availability(services.image, ctx.connection.session.listener)
     for name in names:
         if name < start.topic_name:
             continue
@@ -62,7 +64,7 @@ def handle(
             continue
         first = start.partition_index if name == start.topic_name else 0
         end = min(first + left, len(found.partitions))
-        response.topics.append(_topic(found, first, end))
+        response.topics.append(_topic(seen, found, first, end))
         left -= max(0, end - first)
         if end < len(found.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
@@ -101,26 +103,32 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     )
 
 
-def _topic(topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+def _topic(
+    seen: Availability, topic: TopicImage, first: int, end: int
+) -> DescribeTopicPartitionsResponseTopic:
     """With the partitions from `first` to `end` (exclusive)."""
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[_partition(index, topic.partitions[index]) for index in range(first, end)],
+        partitions=[
+            _partition(seen, index, topic.partitions[index]) for index in range(first, end)
+        ],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )
 
 
-def _partition(index: int, image: PartitionImage) -> DescribeTopicPartitionsResponsePartition:
+def _partition(
+    seen: Availability, index: int, image: PartitionImage
+) -> DescribeTopicPartitionsResponsePartition:
+    """Without a code, whoever leads: so it is on Kafka."""
     return DescribeTopicPartitionsResponsePartition(
-        error_code=code_of(image),
         partition_index=index,
-        leader_id=image.leader,
+        leader_id=seen.leader(image).id,
         leader_epoch=image.leader_epoch,
         replica_nodes=list(image.replicas),
         isr_nodes=list(image.isr),
         eligible_leader_replicas=list(image.eligible_leader_replicas),
         last_known_elr=list(image.last_known_elr),
-        offline_replicas=[],
+        offline_replicas=seen.offline(image),
     )

@@ -122,7 +122,7 @@ def _describe(
     topics: list[MetadataResponseTopic],
 ) -> Iterator[int]:
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    return describe_each(ctx.services, wanted, operations, topics)
+    return describe_each(ctx, wanted, operations, topics)
 
 
 def _response(
