@@ -110,10 +110,14 @@ class ZooKeeperCluster:
     def start_lite(self, *ids: int) -> None:
         """On their folders of before, if there are any."""
         for id in ids:
-            port = int(self.addresses.get(id, ":0").rpartition(":")[2])
-            self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
+            self.launch_lite(id)
         for id in ids:
             self.addresses[id] = self.lite[id].wait_ready()
+
+    def launch_lite(self, id: int) -> None:
+        """As `start_lite`; it is not ready yet."""
+        port = int(self.addresses.get(id, ":0").rpartition(":")[2])
+        self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
 
     def start_real(self, id: int) -> None:
         self.real[id] = RealBroker(id, self.folder / f"real-{id}", self.hosts)
@@ -147,7 +151,7 @@ class ZooKeeperCluster:
         from kazoo.exceptions import NoNodeError
 
         try:
-            content: bytes = self._kazoo.get(self._chroot + path)[0]
+            content: bytes = self._kazoo.retry(self._kazoo.get, self._chroot + path)[0]
         except NoNodeError:
             return None
         return content
