@@ -119,6 +119,7 @@ class Rounds:
         partition = self._random.randrange(PARTITIONS)
         producer = self._producers[partition]
         before = self._cluster.state(TOPIC, partition)
+        versions = self._versions()
         self._cluster.kill(before["leader"])
         killed_s, first = now_s(), producer.sent
         if at_once:
@@ -130,7 +131,7 @@ class Rounds:
         leader_s = now_s() - killed_s
         producer.wait_acknowledged(first)
         acknowledged_s = now_s() - killed_s
-        self._back(before["leader"], is_launched=at_once)
+        self._back(before["leader"], versions, is_launched=at_once)
         return leader_s, acknowledged_s
 
     def _is_led_anew(self, partition: int, epoch: int) -> bool:
@@ -139,6 +140,7 @@ class Rounds:
 
     def _kill_controller(self, *, at_once: bool) -> float:
         id, epoch = self._cluster.controller(), self._cluster.data("/controller_epoch")
+        versions = self._versions()
         self._cluster.kill(id)
         killed_s = now_s()
         sent = [each.sent for each in self._producers]
@@ -154,7 +156,7 @@ class Rounds:
         controller_s = now_s() - killed_s
         for producer, first in zip(self._producers, sent, strict=True):
             producer.wait_acknowledged(first)
-        self._back(id, is_launched=at_once)
+        self._back(id, versions, is_launched=at_once)
         return controller_s
 
     def _kill_zookeeper(self) -> float:
@@ -173,10 +175,21 @@ class Rounds:
             producer.wait_acknowledged(producer.sent)
         return max(each.longest_silence_s() for each in self._producers)
 
-    def _back(self, id: int, *, is_launched: bool) -> None:
+    def _versions(self) -> list[int]:
+        return [self._cluster.version(TOPIC, each) for each in range(PARTITIONS)]
+
+    def _back(self, id: int, versions: list[int], *, is_launched: bool) -> None:
+        """Until it has left all ISRs, which had those versions when it died, and is in them again.
+        Before that a partition may have no leader, and would wait for ZooKeeper if that died."""
         if not is_launched:
             self._cluster.launch_lite(id)
         self._cluster.lite[id].wait_ready()
+        self._cluster.wait(
+            lambda: all(
+                now >= before + 2 for before, now in zip(versions, self._versions(), strict=True)
+            ),
+            f"broker {id} has not left all ISRs and come back",
+        )
         self._wait_in_sync()
 
     def _wait_in_sync(self) -> None:
