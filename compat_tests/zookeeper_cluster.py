@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,17 @@ LOOK_EVERY_S = 0.05
 class LiteBroker:
     """`kafkalite serve --zookeeper`."""
 
-    def __init__(self, id: int, data: Path, hosts: str, *, port: int = 0) -> None:
+    def __init__(
+        self, id: int, data: Path, hosts: str, *, port: int = 0, folders: Sequence[Path] = ()
+    ) -> None:
+        """`folders`: those of its logs, where they are not `data`."""
         self.id = id
         self._errors = data.with_name(f"{data.name}.stderr")
-        options = ("--node-id", str(id), "--port", str(port), "--data", str(data))
+        options = ["--node-id", str(id), "--port", str(port)]
+        if folders:
+            options += ["--set", f"log.dirs={','.join(map(str, folders))}"]
+        else:
+            options += ["--data", str(data)]
         session = f"zookeeper.session.timeout.ms={SESSION_MS}"
         with self._errors.open("a") as sink:
             self._process = subprocess.Popen(
@@ -110,10 +117,14 @@ class ZooKeeperCluster:
     def start_lite(self, *ids: int) -> None:
         """On their folders of before, if there are any."""
         for id in ids:
-            port = int(self.addresses.get(id, ":0").rpartition(":")[2])
-            self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
+            self.launch_lite(id)
         for id in ids:
             self.addresses[id] = self.lite[id].wait_ready()
+
+    def launch_lite(self, id: int) -> None:
+        """As `start_lite`; it is not ready yet."""
+        port = int(self.addresses.get(id, ":0").rpartition(":")[2])
+        self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
 
     def start_real(self, id: int) -> None:
         self.real[id] = RealBroker(id, self.folder / f"real-{id}", self.hosts)
@@ -147,7 +158,7 @@ class ZooKeeperCluster:
         from kazoo.exceptions import NoNodeError
 
         try:
-            content: bytes = self._kazoo.get(self._chroot + path)[0]
+            content: bytes = self._kazoo.retry(self._kazoo.get, self._chroot + path)[0]
         except NoNodeError:
             return None
         return content
@@ -155,6 +166,12 @@ class ZooKeeperCluster:
     def json(self, path: str) -> dict[str, Any]:  # Any: JSON.
         found = json.loads(self.data(path) or b"{}")
         assert isinstance(found, dict)
+        return found
+
+    def version(self, topic: str, partition: int) -> int:
+        """How often the partition's state was set."""
+        path = f"{self._chroot}/brokers/topics/{topic}/partitions/{partition}/state"
+        found: int = self._kazoo.retry(self._kazoo.get, path)[1].version
         return found
 
     def controller(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 from collections.abc import Callable
 from itertools import count
@@ -28,6 +30,12 @@ class ZooKeeperProcess:
 
     def stop(self) -> None:
         self._call("stop", str(self.data))
+
+    def kill(self) -> None:
+        """SIGKILL. `restart` it."""
+        file = self.data / "zookeeper.pid"
+        os.kill(int(file.read_text()), signal.SIGKILL)
+        file.unlink()  # Its number may be there until its parent asks for what became of it.
 
     def restart(self) -> None:
         """At the same port, with what it knew."""

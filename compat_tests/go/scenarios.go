@@ -19,6 +19,7 @@ var scenarios = map[string]func(open client, topic, codec string) (facts, error)
 	"resume":       resume,
 	"seek":         seek,
 	"delete":       deleteTopic,
+	"failover":     failover,
 	"transactions": transactions,
 }
 

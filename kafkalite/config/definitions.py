@@ -921,6 +921,13 @@ _BROKER_KEYS = (
         "What a produced batch is held against: all that its header tells, or each record too.",
         one_of=("header", "full"),
     ),
+    ConfigKey(
+        "kafkalite.zookeeper.digest",
+        ConfigType.PASSWORD,
+        None,
+        "USER:PASSWORD by which a broker with --zookeeper logs in there (scheme digest). Znodes are"
+        " then made for that user to write, and for all to read.",
+    ),
 )
 
 _TOPIC_SYNONYMS = (

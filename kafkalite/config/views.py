@@ -204,6 +204,8 @@ class BrokerConfig(NamedTuple):
     kafkalite_group_evict_on_disconnect: bool = False
     kafkalite_record_validation: str = "header"
     """`header` or `full`."""
+    kafkalite_zookeeper_digest: str | None = None
+    """`user:password`; None: nobody logs in."""
     topic_defaults: TopicConfig = TopicConfig()
     """What topics have that set nothing."""
     settings: Mapping[str, str] = MappingProxyType({})

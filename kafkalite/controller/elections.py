@@ -16,6 +16,7 @@ from kafkalite.controller.partition_change import (
 )
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage
+from kafkalite.metadata.registrations import KEEP_LEADER
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.types import NO_LEADER, BrokerId, Uuid
 
@@ -75,7 +76,7 @@ def after_loss(
         for index in range(len(topic.partitions)):
             change = broker_lost(topic, index, lost, candidates, election)
             if change is not None:
-                yield change
+                yield _with_epoch(change, topic, settings)
 
 
 def after_return(
@@ -101,7 +102,18 @@ def after_return(
             else:
                 change = broker_returned(topic, index, returned.id, candidates, election)
             if change is not None:
-                yield change
+                yield _with_epoch(change, topic, settings)
+
+
+def _with_epoch(
+    change: PartitionChangeRecord, topic: TopicImage, settings: ControllerSettings
+) -> PartitionChangeRecord:
+    """A leader that is named again leads in a new epoch."""
+    before = topic.partitions[change.partition_id]
+    is_shrunk = change.isr is not None and len(change.isr) < len(before.isr)
+    if settings.raises_epoch_of_shrunk and is_shrunk and change.leader == KEEP_LEADER:
+        change.leader = before.leader
+    return change
 
 
 def without_leader(

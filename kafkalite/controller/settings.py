@@ -37,6 +37,9 @@ class ControllerSettings(NamedTuple):
     leader_balance_interval_ms: int | None = 300_000
     """None: leaders stay where they are."""
     unclean_election_interval_ms: int = 300_000
+    raises_epoch_of_shrunk: bool = False
+    """A partition whose in-sync replicas lose one with its broker goes on in a new leader epoch: as
+    in Kafka 3.9 over ZooKeeper, for the brokers of Kafka in the cluster. 4.4 does not."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:

@@ -55,6 +55,19 @@ _kazoo_log = logging.getLogger("kafkalite.ports.kazoo")
 _kazoo_log.setLevel(logging.ERROR)  # It warns of each connection that ends, those we end as well.
 
 
+class Tls(NamedTuple):
+    """How connections to ZooKeeper are encrypted. Files are in PEM."""
+
+    keystore: str | None = None
+    """The key and the certificates by which ZooKeeper knows us; None: it does not ask."""
+    password: str | None = None
+    """Of the key."""
+    truststore: str | None = None
+    """Whom we believe, besides whom the system believes."""
+    checks_host: bool = True
+    """Whether the certificate must be for the host that was named."""
+
+
 class Ensemble(NamedTuple):
     """Where ZooKeeper is, and how to be let in."""
 
@@ -66,6 +79,8 @@ class Ensemble(NamedTuple):
     digest: str | None = None
     """`user:password` for the scheme `digest`: znodes are then made for this user to write, and for
     all to read (`zookeeper.set.acl`)."""
+    tls: Tls | None = None
+    """None: connections are plain."""
 
 
 class KazooZooKeeper:
@@ -101,6 +116,7 @@ class _Session:
             default_acl=acl,
             connection_retry={"max_tries": -1, "max_delay": 1.0},
             logger=_kazoo_log,
+            **({} if ensemble.tls is None else _options_of(ensemble.tls)),
         )
         self._deliver = deliver
         self._listener = listener
@@ -295,3 +311,15 @@ def _add(transaction: Any, operation: Operation) -> None:
             transaction.check(operation.path, operation.version)
         case _:
             assert_never(operation)
+
+
+def _options_of(tls: Tls) -> dict[str, object]:
+    return {
+        "use_ssl": True,
+        "certfile": tls.keystore,
+        "keyfile": tls.keystore,
+        "keyfile_password": tls.password,
+        "ca": tls.truststore,
+        "verify_certs": True,
+        "check_hostname": tls.checks_host,
+    }

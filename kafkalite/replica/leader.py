@@ -21,7 +21,7 @@ PendingExpandIsr, PendingShrinkIsr), KIP-497, KIP-841, KIP-903.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.replica.followers import Follower, FollowerFetch
@@ -52,6 +52,7 @@ class PartitionLeader:
         "_active",
         "_broker",
         "_followers",
+        "_isr_in_order",
         "_lag_time_max_ms",
         "_min_in_sync",
         "end_offset",
@@ -69,7 +70,7 @@ class PartitionLeader:
         broker: BrokerId,
         *,
         leader_epoch: LeaderEpoch,
-        isr: frozenset[BrokerId],
+        isr: Collection[BrokerId],
         end_offset: Offset,
         high_watermark: Offset,
         replicas: Iterable[BrokerId] = (),
@@ -79,7 +80,8 @@ class PartitionLeader:
         lag_time_max_ms: int = 30_000,
         now: TimestampMs = _START,
     ) -> None:
-        """`replicas` may name `broker` too; those of the ISR are added."""
+        """`replicas` may name `broker` too; those of the ISR are added. `isr`, as
+        everywhere here, in the order of the metadata: who joins is added at its end."""
         assert 0 <= high_watermark <= end_offset
         self._broker = broker
         self._active = {} if active is None else active
@@ -106,7 +108,7 @@ class PartitionLeader:
         *,
         partition_epoch: int,
         replicas: Iterable[BrokerId],
-        isr: frozenset[BrokerId],
+        isr: Collection[BrokerId],
         end_offset: Offset,
         now: TimestampMs,
     ) -> bool:
@@ -127,7 +129,7 @@ class PartitionLeader:
         *,
         partition_epoch: int,
         replicas: Iterable[BrokerId],
-        isr: frozenset[BrokerId],
+        isr: Collection[BrokerId],
         now: TimestampMs,
     ) -> bool:
         """The cluster has agreed on another ISR or other replicas, in the same leader epoch. True
@@ -135,7 +137,7 @@ class PartitionLeader:
         if partition_epoch < self.partition_epoch:
             return False
         self._assign((*replicas, *isr))
-        if partition_epoch == self.partition_epoch and isr == self.isr:
+        if partition_epoch == self.partition_epoch and frozenset(isr) == self.isr:
             return False  # Told before, by the answer to a proposal.
         return self._commit(isr, partition_epoch, now)
 
@@ -145,8 +147,9 @@ class PartitionLeader:
             broker: known.get(broker) or Follower() for broker in replicas if broker != self._broker
         }
 
-    def _commit(self, isr: frozenset[BrokerId], partition_epoch: int, now: TimestampMs) -> bool:
-        self.isr = isr
+    def _commit(self, isr: Collection[BrokerId], partition_epoch: int, now: TimestampMs) -> bool:
+        self.isr = frozenset(isr)
+        self._isr_in_order = tuple(isr)
         self.has_enough_replicas = len(isr) >= self._needed_in_sync
         """Whether a produce with acks=all may be accepted."""
         self.partition_epoch = partition_epoch
@@ -249,7 +252,7 @@ class PartitionLeader:
             return None
         if not self._may_join(broker, follower):
             return None
-        return self._propose((*self.isr, broker), joining=broker)
+        return self._propose((*self._isr_in_order, broker), joining=broker)
 
     def expand_to_any(self, now: TimestampMs) -> IsrProposal | None:
         """As `expand`, of the first that may join and has caught up: to be asked when a proposal
@@ -270,7 +273,7 @@ class PartitionLeader:
             return None
         staying = [
             broker
-            for broker in self.isr
+            for broker in self._isr_in_order
             if broker == self._broker
             or self._followers[broker].is_caught_up(self.end_offset, now, self._lag_time_max_ms)
         ]
@@ -279,7 +282,7 @@ class PartitionLeader:
         return self._propose(staying, joining=None)
 
     def _propose(self, isr: Iterable[BrokerId], *, joining: BrokerId | None) -> IsrProposal:
-        members = tuple(IsrMember(broker, self._epoch_of(broker)) for broker in sorted(isr))
+        members = tuple(IsrMember(broker, self._epoch_of(broker)) for broker in isr)
         self.proposal = IsrProposal(self.leader_epoch, self.partition_epoch, members, joining)
         return self.proposal
 
@@ -292,7 +295,7 @@ class PartitionLeader:
     def altered(
         self,
         proposal: IsrProposal,
-        isr: frozenset[BrokerId],
+        isr: Collection[BrokerId],
         partition_epoch: int,
         now: TimestampMs,
     ) -> bool:

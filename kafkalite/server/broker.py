@@ -262,6 +262,7 @@ class Broker:
             self._ports.clock,
             lambda: self.image,
             checks_views=self._checks_views,
+            has_kafkas_beside_it=self._has_kafkas_beside_it,
         )
 
     def all_stop(self) -> None:

@@ -34,8 +34,10 @@ class ClusterLink:
         image: Callable[[], MetadataImage],
         *,
         checks_views: bool,
+        has_kafkas_beside_it: bool = False,
     ) -> None:
-        """`image`: the newest that the broker has folded; `checks_views`: see `Peers`."""
+        """`image`: the newest that the broker has folded; `checks_views`: see `Peers`;
+        `has_kafkas_beside_it`: see `Broker`."""
         self._clock = clock
         self._config = config
         self._broker_id = config.node_id
@@ -46,7 +48,7 @@ class ClusterLink:
         self.peers = Peers(config.node_id, network, clock, config, checks_views=checks_views)
         self.controller = ControllerChannel(
             clock,
-            ControllerSettings.of(config),
+            ControllerSettings.of(config)._replace(raises_epoch_of_shrunk=has_kafkas_beside_it),
             broker_id=config.node_id,
             peers=self.peers,
             image=image,

@@ -155,7 +155,7 @@ def _take(
         )
         return leader.refused(proposal, altered.code)
     if altered.leader_epoch == leader.leader_epoch and leader.altered(
-        proposal, frozenset(altered.isr), altered.partition_epoch, now
+        proposal, altered.isr, altered.partition_epoch, now
     ):
         partition.isr_changed()
     partition.review_isr(now)

@@ -93,7 +93,7 @@ class ReplicaRoles:
 
     def _lead(self, partition: Partition, image: PartitionImage) -> None:
         now = self._clock.now_ms()
-        leader, isr = partition.leader, frozenset(image.isr)
+        leader, isr = partition.leader, image.isr
         if leader is not None and leader.leader_epoch == image.leader_epoch:
             if leader.change(
                 partition_epoch=image.partition_epoch, replicas=image.replicas, isr=isr, now=now

@@ -5,26 +5,27 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.errors import KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import MetadataStore, StoreNotReachedError
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
-from kafkalite.ports.zookeeper_kazoo import Ensemble, KazooZooKeeper
+from kafkalite.ports.zookeeper_kazoo import KazooZooKeeper
 from kafkalite.server.broker import Broker
 from kafkalite.server.inter_broker import InterBrokerPushes
+from kafkalite.server.zookeeper_settings import (
+    connection_timeout_ms,
+    ensemble_of,
+    session_timeout_ms,
+)
 from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.zookeeper import ZooKeeperStore
 from kafkalite.stores.zookeeper_founding import found_cluster
 from kafkalite.types import format_uuid
-
-_SESSION_TIMEOUT: Final = "zookeeper.session.timeout.ms"
-_CONNECTION_TIMEOUT: Final = "zookeeper.connection.timeout.ms"
-DEFAULT_TIMEOUT_MS: Final = 18_000
-"""Kafka's, of both."""
 
 
 class Membership:
@@ -43,16 +44,20 @@ class Membership:
         self._pushes: InterBrokerPushes | None = None
 
     async def __aenter__(self) -> Self:
-        """`StoreNotReachedError` when `zookeeper.connection.timeout.ms` is over first."""
+        """`StoreNotReachedError` when `zookeeper.connection.timeout.ms` is over first, or a setting
+        that says how to reach it cannot be followed."""
         loop = asyncio.get_running_loop()
-        zookeeper = KazooZooKeeper(
-            Ensemble(self._hosts, self._timeout_ms(_SESSION_TIMEOUT)), loop.call_soon_threadsafe
-        )
+        try:
+            ensemble = ensemble_of(self._config, self._hosts)
+            timeout_ms = connection_timeout_ms(self._config.settings)
+        except KafkaError as error:
+            raise StoreNotReachedError(error.message) from error
+        zookeeper = KazooZooKeeper(ensemble, loop.call_soon_threadsafe)
         found: asyncio.Future[str] = loop.create_future()
         wanted = self._config.kafkalite_cluster_id or format_uuid(self._entropy.uuid())
         founding = found_cluster(zookeeper, wanted, found.set_result)
         try:
-            until_ms = self._clock.now_ms() + self._timeout_ms(_CONNECTION_TIMEOUT)
+            until_ms = self._clock.now_ms() + timeout_ms
             cluster_id = await self._clock.wait(found, until_ms)
         except TimeoutError:
             founding.close()
@@ -90,7 +95,9 @@ class Membership:
         """Until this broker is a member, and has folded what the cluster has agreed on:
         `StoreNotReachedError` when that takes too long."""
         # A registration of an earlier life may be there for as long as a session lasts.
-        waits_ms = self._timeout_ms(_CONNECTION_TIMEOUT) + 2 * self._timeout_ms(_SESSION_TIMEOUT)
+        waits_ms = connection_timeout_ms(self._config.settings) + 2 * session_timeout_ms(
+            self._config.settings
+        )
         try:
             await self._clock.wait(self._joined.wait(), self._clock.now_ms() + waits_ms)
         except TimeoutError:
@@ -104,7 +111,3 @@ class Membership:
             self._pushes.apply(image, delta)
         if self._inner is not None and self._inner.is_registered(self._config.node_id):
             self._joined.set()
-
-    def _timeout_ms(self, key: str) -> int:
-        text = self._config.settings.get(key, "")
-        return int(text) if text.strip().isdecimal() else DEFAULT_TIMEOUT_MS

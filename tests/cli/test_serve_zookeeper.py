@@ -24,3 +24,22 @@ def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert line == f"kafkalite: ZooKeeper does not answer at {hosts}; is it running there?"
     assert not (tmp_path / "data").exists()
+
+
+def test_a_setting_that_cannot_be_followed_is_told(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "kafkalite", "serve", "--port", "0", "--node-id", "7"),
+            *("--data", str(tmp_path / "data"), "--zookeeper", "127.0.0.1:1"),
+            *("--set", "zookeeper.session.timeout.ms=soon"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line == (
+        "kafkalite: Invalid value soon for configuration zookeeper.session.timeout.ms:"
+        " it is a number of milliseconds, at least 1"
+    )

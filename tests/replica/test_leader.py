@@ -182,6 +182,22 @@ def test_who_has_all_that_may_be_committed_is_to_join() -> None:
     assert one.isr == brokers(1)
 
 
+def test_the_isr_keeps_its_order_and_grows_at_its_end() -> None:
+    three = leader(1, others=(2, 3), end=10)
+    isr = (BrokerId(3), BrokerId(1))
+    three.change(partition_epoch=21, replicas=brokers(1, 2, 3), isr=isr, now=TimestampMs(1_000))
+    fetched(three, 2, 10, now=1_050)
+    proposal = three.expand(BrokerId(2))
+    assert proposal is not None
+    assert [member.broker for member in proposal.isr] == [3, 1, 2]
+    three.altered(proposal, tuple(each.broker for each in proposal.isr), 22, TimestampMs(1_060))
+    appended(three, 11, now=1_060)
+    fetched(three, 3, 11, now=1_065)
+    shrunk = three.shrink(TimestampMs(1_161))
+    assert shrunk is not None
+    assert [member.broker for member in shrunk.isr] == [3, 1]
+
+
 def test_the_high_watermark_waits_for_one_that_is_proposed_to_join() -> None:
     one = leader(1, others=(2,), end=10, high_watermark=10)
     fetched(one, 2, 10)

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 
-/** The scenarios of compat_tests/language_cases.py, and three that are Java's own; each returns what it tells. */
+/** The scenarios of compat_tests/language_cases.py, and four that are Java's own; each returns what it tells. */
 final class Scenarios {
     private static final int MANY = 10_000;
     private static final int PARTITIONS = 4;
@@ -37,6 +37,7 @@ final class Scenarios {
             case "delete" -> delete();
             case "idempotence" -> idempotence();
             case "copy-loop" -> new CopyLoop(broker, topic).run();
+            case "failover" -> new Failover(broker, topic).ride();
             case "transactions" -> new Transactions(broker, topic).copy();
             default -> throw new IllegalArgumentException("no scenario " + scenario);
         };
