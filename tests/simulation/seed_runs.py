@@ -8,15 +8,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-_DEFAULT_SEEDS = 50
+DEFAULT_SEEDS = 50
 
 
-def seeds(failed_once: Sequence[int] = ()) -> list[int]:
-    """As the environment has it; see the Makefile. `failed_once`: beyond those of the default."""
+def seeds(failed_once: Sequence[int] = (), *, default: int = DEFAULT_SEEDS) -> list[int]:
+    """As the environment has it; see the Makefile. Without a word there, so many as `default` says.
+    `failed_once`: beyond those."""
     one = os.environ.get("SIMULATION_SEED")
     if one:
         return [int(one)]
-    first = range(1, int(os.environ.get("SIMULATION_SEEDS") or _DEFAULT_SEEDS) + 1)
+    first = range(1, int(os.environ.get("SIMULATION_SEEDS") or default) + 1)
     return [*first, *(seed for seed in failed_once if seed not in first)]
 
 
