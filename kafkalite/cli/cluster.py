@@ -72,6 +72,11 @@ def run_cluster(
     if port and port + brokers - 1 > _MAX_PORT:
         raise WrongUseError(f"--port {port}: {brokers} brokers need ports up to {_MAX_PORT}")
     folder = None if ephemeral else os.path.expanduser(data or _DEFAULT_DATA)
+    if folder is not None and os.path.exists(os.path.join(folder, "meta.properties")):
+        raise CommandError(
+            f"{folder} is the log folder of one broker (`kafkalite serve`); "
+            "choose another folder with --data"
+        )
     settings = {"kafkalite.record.validation": "header", **parse_assignments(set)}
     ports = {id: port + id - 1 if port else 0 for id in range(1, brokers + 1)}
     made = _made(ports, folder, parse_topics(topic), settings)
@@ -89,7 +94,8 @@ def _made(
     try:
         return Cluster(len(ports), topics=topics, settings=settings, data=folder, ports=ports)
     except ValueError as error:
-        raise WrongUseError(str(error).replace("settings: ", "--set: ", 1)) from error
+        said = str(error).replace("settings: ", "--set: ", 1).replace("use ports=", "use --port")
+        raise WrongUseError(said) from error
 
 
 def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
@@ -106,7 +112,8 @@ def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
             print(_as_json(addresses, folder) if as_json else _line(addresses, where), flush=True)
             stopped.wait()
     except BrokerError as error:
-        raise CommandError(str(error)) from error
+        said = str(error).replace("; ports= left out ", "; --port 0 ")
+        raise CommandError(said) from error
 
 
 def _line(addresses: dict[int, str], where: str) -> str:
