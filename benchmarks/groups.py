@@ -11,10 +11,9 @@ heartbeats       us of the round trip of a heartbeat in a group of 5,000 members
 load             s until a broker that was started again answers for a group that has committed
                  1,000,000 times (with --load alone; the start of the broker is in it)
 
-Two brokers are measured in turn, round by round; a row has the median of each, and their ratio, and
-Two brokers are measured in turn, round by round; a row has the median of each, their ratio, and
-assign without a thought, so that they cost little; they, and those of the rows below it, speak
-through our own codecs.
+Two brokers are measured in turn, round by round; a row has the median of each, their ratio, and all
+runs. The members of `storm` assign without a thought, so that they cost little; they, and those of
+the rows below it, speak through our own codecs.
 """
 
 from __future__ import annotations

@@ -80,6 +80,11 @@ def run_cluster(
     if processes != (zookeeper is not None):
         raise WrongUseError("--processes and --zookeeper HOST:PORT/CHROOT go together; use both")
     folder = None if ephemeral else os.path.expanduser(data or _DEFAULT_DATA)
+    if folder is not None and os.path.exists(os.path.join(folder, "meta.properties")):
+        raise CommandError(
+            f"{folder} is the log folder of one broker (`kafkalite serve`); "
+            "choose another folder with --data"
+        )
     settings = {"kafkalite.record.validation": "header", **parse_assignments(set)}
     ports = {id: port + id - 1 if port else 0 for id in range(1, brokers + 1)}
     topics = parse_topics(topic)
@@ -103,7 +108,8 @@ def _made(
     try:
         return Cluster(len(ports), topics=topics, settings=settings, data=folder, ports=ports)
     except ValueError as error:
-        raise WrongUseError(str(error).replace("settings: ", "--set: ", 1)) from error
+        said = str(error).replace("settings: ", "--set: ", 1).replace("use ports=", "use --port")
+        raise WrongUseError(said) from error
 
 
 def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
@@ -118,7 +124,8 @@ def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
             _tell({id: made.address_of(id) for id in made.brokers}, folder, as_json)
             stopped.wait()
     except BrokerError as error:
-        raise CommandError(str(error)) from error
+        said = str(error).replace("; ports= left out ", "; --port 0 ")
+        raise CommandError(said) from error
 
 
 def _tell(

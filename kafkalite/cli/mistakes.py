@@ -33,12 +33,12 @@ def convert_strictly(kind: type, tokens: Sequence[Token]) -> object:
     return convert(kind, tokens)
 
 
-def from_to(first: int, last: int) -> Callable[[object, object], None]:
+def from_to(first: float, last: float) -> Callable[[object, object], None]:
     """A validator: a number, or each of several, is one of these; `last` is inclusive."""
 
     def check(_: object, value: object) -> None:
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, int) and not first <= number <= last:
+            if isinstance(number, int | float) and not first <= number <= last:
                 raise ValueError(f"{number} is not from {first} to {last}")
 
     return check
@@ -109,4 +109,6 @@ def _expected(error: CoercionError) -> str:
     if get_origin(kind) is Literal:
         *most, last = map(str, get_args(kind))
         return f"expected {', '.join(most)} or {last}"
-    return "it takes no value" if kind is bool else "expected something else"
+    if kind is bool:
+        return "it takes no value"
+    return "expected a number" if float in (kind, *get_args(kind)) else "expected something else"

@@ -74,7 +74,8 @@ def run(
     except ValueError as error:
         raise WrongUseError(_in_words_of_options(str(error))) from error
     except BrokerError as error:
-        raise CommandError(str(error)) from error
+        said = str(error).removeprefix("kafkalite ").replace("; port=0 ", "; --port 0 ")
+        raise CommandError(said) from error
 
 
 def _refuse_mistakes(settings: Mapping[str, str], port: int, variables: Iterable[str]) -> None:

@@ -117,6 +117,12 @@ def _places(folders: Sequence[str]) -> list[Place]:
     from kafkalite.log.open_files import OpenFiles, descriptor_limit
 
     open_files = OpenFiles(descriptor_limit())
+    for folder in folders:
+        if os.path.exists(os.path.join(folder, "metadata", "meta.properties")):
+            raise CommandError(
+                f"{folder} is the folder of a cluster (`kafkalite cluster`); "
+                "choose another folder with --data"
+            )
     return [Place(folder, OsFiles(folder, open_files=open_files)) for folder in folders]
 
 

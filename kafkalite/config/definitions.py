@@ -337,6 +337,12 @@ _BROKER_KEYS = (
         minimum=0,
     ),
     ConfigKey("broker.id", INT, "-1", "The older name of node.id; -1: not set."),
+    ConfigKey(
+        "inter.broker.listener.name",
+        STRING,
+        None,
+        "The listener that brokers use among themselves.",
+    ),
     ConfigKey("broker.rack", STRING, None, "The rack that replicas are spread over."),
     ConfigKey(
         "listeners",

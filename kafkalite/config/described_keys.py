@@ -282,8 +282,6 @@ group.streams.topology.description.plugin.class CLASS
     A Java class that keeps descriptions of streams topologies.
 initial.broker.registration.timeout.ms INT = 60000
     How long a starting broker tries to register before it gives up.
-inter.broker.listener.name STRING
-    The listener that brokers use among themselves.
 kafka.metrics.polling.interval.secs INT 1.. = 10
     How often the reporters of the older metrics library poll.
 kafka.metrics.reporters LIST =

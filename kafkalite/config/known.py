@@ -15,7 +15,6 @@ _NOT_YET = """
 log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
 log.remote.copy.lag.ms metadata.log.max.record.bytes.between.snapshots
 metadata.log.segment.bytes queued.max.requests socket.receive.buffer.bytes
-unclean.leader.election.enable
 """
 _OLDER = """
 advertised.host.name advertised.port broker.id.generation.enable control.plane.listener.name

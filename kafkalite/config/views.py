@@ -119,6 +119,7 @@ class BrokerConfig(NamedTuple):
     default_replication_factor: int = 1
     auto_leader_rebalance_enable: bool = True
     controlled_shutdown_enable: bool = True
+    inter_broker_listener_name: str | None = None
     leader_imbalance_check_interval_seconds: int = 300
     unclean_leader_election_interval_ms: int = 300_000
     socket_request_max_bytes: int = 104_857_600

@@ -44,16 +44,15 @@ class ControllerSettings(NamedTuple):
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:
         """Those of a broker's file."""
-        topics = config.topic_defaults
         balances = config.auto_leader_rebalance_enable
         return cls(
             config.node_id,
             TopicDefaults(
                 config.num_partitions,
                 config.default_replication_factor,
-                topics.min_insync_replicas,
+                config.topic_defaults.min_insync_replicas,
             ),
-            topics.unclean_leader_election_enable,
+            config.topic_defaults.unclean_leader_election_enable,
             config.leader_imbalance_check_interval_seconds * 1000 if balances else None,
             config.unclean_leader_election_interval_ms,
         )

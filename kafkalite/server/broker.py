@@ -281,7 +281,6 @@ class Broker:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        self._coordinators.stop()
         self._controller.stop()
         if self._link is not None:
             self._link.stop()
@@ -464,6 +463,9 @@ class Broker:
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""
+        if self._session is not None:  # Else no timer of theirs is set.
+            self._coordinators.stop()
+            self._replicas.abandon()
         async with AsyncExitStack() as end:
             end.push_async_callback(self._tasks.__aexit__, None, None, None)
             end.callback(self._ports.workers.close)

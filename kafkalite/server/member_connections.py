@@ -58,6 +58,9 @@ class MemberConnections:
             self._members[connection].pop(member, None)
 
     def _closed(self, connection: HeardOn) -> None:
-        for member in self._members.pop(connection, ()):
-            del self._heard_on[member]
+        members = self._members[connection]
+        while members:  # An eviction may complete what another member has asked elsewhere.
+            member = next(iter(members))
+            self.left(member)
             self._evict(member)
+        del self._members[connection]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
-from kafkalite.config.listeners import INTER_BROKER_NAME, PLAINTEXT, parse_listeners
+from kafkalite.config.listeners import PLAINTEXT, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
@@ -179,7 +179,7 @@ def inter_broker_listener(config: BrokerConfig) -> str:
 
     Kafka differs: without `inter.broker.listener.name` it refuses to start unless a listener has
     the protocol's name. Here it is the first one then."""
-    said = config.settings.get(INTER_BROKER_NAME)
+    said = config.inter_broker_listener_name
     if said is not None:
         return said.strip().upper()
     names = [each.name for each in parse_listeners(config) if each.advertised is not None]

@@ -244,6 +244,14 @@ class ReplicaManager:
         for key in list(self._doomed):
             self._drop(key)
 
+    def abandon(self) -> None:
+        """Open, change and drop nothing more, as when the process has died: the folders may be
+        another's by now."""
+        if self._turn is not None:
+            self._turn.cancel()
+        self._behind.clear()
+        self._doomed.clear()
+
     def _begin(self) -> None:
         """All that was there before can wait, but for what takes long to check after a crash: that
         would hold up those who ask for anything later."""

@@ -29,6 +29,8 @@ from kafkalite.server.this_machine import (
 )
 from kafkalite.testing.first_topics import create_topics
 
+_FREE_PORT = "port=0 takes a free one"
+
 
 class BrokerError(Exception):
     """One line for a person: why a broker cannot start, go on or do what it was asked."""
@@ -120,7 +122,9 @@ class Life:
                 fail_on_broken_invariants(broker)
                 await stack.enter_async_context(broker)
             except (LogDirectoryError, CorruptRecordError, InvariantError, OSError) as error:
-                raise BrokerError(f"kafkalite cannot start: {_in_one_line(error)}") from error
+                raise BrokerError(
+                    f"kafkalite cannot start: {in_one_line(error, _FREE_PORT)}"
+                ) from error
             self._network = ports.network
             self._address = where_to_dial(broker.addresses[0])
             if self._topics:
@@ -158,11 +162,12 @@ def _named(topics: Mapping[str, int]) -> str:
     return f"topic {names}" if len(topics) == 1 else f"topics {names}"
 
 
-def _in_one_line(error: Exception) -> str:
-    """Those of files name them; those of sockets, and our own, say all in their text."""
+def in_one_line(error: Exception, free_port: str) -> str:
+    """For a person. Those of files name them; those of sockets, and our own, say all in their text.
+    `free_port` says what to do where a port is taken."""
     if not isinstance(error, OSError):
         return str(error)
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    remedy = "; port=0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+    remedy = f"; {free_port}" if error.errno == errno.EADDRINUSE else ""
     return f"{error.strerror}{remedy}"

@@ -21,11 +21,12 @@ from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.process import open_standard_descriptors
 from kafkalite.server.broker import Ports
 from kafkalite.server.this_machine import ports_of_this_machine, where_to_dial
-from kafkalite.testing.broker_thread import BrokerError
+from kafkalite.testing.broker_thread import BrokerError, in_one_line
 from kafkalite.testing.cluster_members import ClusterMembers, ClusterPlan
 from kafkalite.testing.first_topics import create_topics
 
 T = TypeVar("T")
+_FREE_PORTS = "ports= left out takes free ones"
 
 
 def ports_here(config: BrokerConfig, files: Files) -> Ports:
@@ -95,7 +96,7 @@ class ClusterLife:
         except (LogDirectoryError, CorruptRecordError, InvariantError, KafkaError) as error:
             raise BrokerError(str(error)) from error
         except OSError as error:
-            raise BrokerError(f"{error.filename or 'the network'}: {error.strerror}") from error
+            raise BrokerError(in_one_line(error, _FREE_PORTS)) from error
         finally:
             self._notify()
 

@@ -17,7 +17,7 @@ from kafkalite.cli.app import run
 from kafkalite.cli.cluster import _line
 from kafkalite.cli.cluster_status import status
 from kafkalite.cli.connection import Connection
-from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.cli.output import Output
 from kafkalite.testing import Cluster
 from tests.cli.serving import COMMAND, environment, ran
@@ -98,7 +98,9 @@ def test_a_line_for_people() -> None:
         (["--data", ""], "the empty name is no folder"),
         (["--port", "65534"], "--port 65534: 3 brokers need ports up to 65535"),
         (["--set", "num.partition=1"], "--set: num.partition: no such broker setting; is it num."),
-        (["--set", "listeners=PLAINTEXT://:1"], "each broker has its own"),
+        (["--set", "listeners=PLAINTEXT://:1"], "each broker has its own; use --port"),
+        (["status", "--watch", "0"], "--watch: 0.0 is not from 0.1 to 3600"),
+        (["status", "--watch", "x"], "--watch x: expected a number"),
         (["--processes"], "--processes and --zookeeper HOST:PORT/CHROOT go together"),
         (["--zookeeper", "localhost"], "--processes and --zookeeper HOST:PORT/CHROOT go together"),
         (["status", "--watch", "1", "--json"], "--watch and --json cannot go together"),
@@ -117,7 +119,21 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         told = ran("cluster", "--brokers", "1", "--ephemeral", "--port", port)
     assert told.returncode == 1
     assert told.stderr.count("\n") == 1
-    assert "in use" in told.stderr
+    assert f"cannot listen on 127.0.0.1:{port}: Address" in told.stderr
+    assert "in use; --port 0 takes free ones" in told.stderr
+
+
+def test_folders_of_one_broker_and_of_several_are_not_mixed(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "meta.properties").touch()
+    with pytest.raises(CommandError, match="one is the log folder of one broker"):
+        run(["cluster", "--data", str(tmp_path / "one")])
+    (tmp_path / "several" / "metadata").mkdir(parents=True)
+    (tmp_path / "several" / "metadata" / "meta.properties").touch()
+    with pytest.raises(CommandError, match="several is the folder of a cluster"):
+        run(["serve", "--port", "0", "--data", str(tmp_path / "several")])
+    assert [each.name for each in (tmp_path / "one").iterdir()] == ["meta.properties"]
+    assert [each.name for each in (tmp_path / "several").iterdir()] == ["metadata"]
 
 
 def test_status_shows_who_leads_and_who_is_out_of_sync(

@@ -9,10 +9,10 @@ import pytest
 from kafkalite.cli.main import main
 
 WRONG = {
-    "fly": "there is no command fly; there are serve, run, topics, produce, consume, groups, "
-    "configs, dump-log, verify-log, completion",
-    "srve": "there is no command srve (is it serve?); there are serve, run, topics, produce, "
-    "consume, groups, configs, dump-log, verify-log, completion",
+    "fly": "there is no command fly; there are serve, run, cluster, topics, produce, consume, "
+    "groups, configs, dump-log, verify-log, completion",
+    "srve": "there is no command srve (is it serve?); there are serve, run, cluster, topics, "
+    "produce, consume, groups, configs, dump-log, verify-log, completion",
     "topics lst": "there is no command lst (is it list?); there are list, describe, create, alter, "
     "delete",
     "topics list extra": "extra: there is one word too many; `kafkalite topics list --help` tells "

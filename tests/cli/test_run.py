@@ -78,6 +78,14 @@ def test_the_port_can_be_chosen() -> None:
     assert ended.stdout == f"127.0.0.1:{port}\n"
 
 
+def test_a_port_that_is_taken_is_told_in_words_of_options() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        ended = ran("run", "--port", str(other.getsockname()[1]), *python("pass"))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("kafkalite: cannot start: cannot listen on 127.0.0.1:")
+    assert ended.stderr.endswith("in use; --port 0 takes a free one\n")
+
+
 @pytest.mark.parametrize(
     ("program", "code"),
     [

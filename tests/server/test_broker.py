@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, InvariantError
 from kafkalite.log.checkpoints import HIGH_WATERMARKS, format_partition_metadata, read_offsets
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN, LOCK
 from kafkalite.log.files import Files
@@ -20,6 +20,8 @@ from kafkalite.protocol.messages.init_producer_id import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.partition_folders import PartitionFolders
+from kafkalite.server.replica_manager import PER_TURN
+from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
@@ -282,6 +284,34 @@ async def test_a_start_that_finds_its_port_taken_frees_the_folder(simulation: Si
         await running.create("t")
     async with start(simulation, files) as running:
         await running.create("t")
+
+
+@simulated
+async def test_who_is_killed_while_it_opens_its_logs_opens_no_more(simulation: Simulation) -> None:
+    files, count = MemoryFiles(), 3 * PER_TURN
+    async with start(simulation, files) as running:
+        await running.create("t", count)
+    killed = make(simulation, files)
+    await killed.__aenter__()
+    await killed.kill()
+    await simulation.sleep(1000)
+    assert not killed._storage.directory.logs
+
+
+@simulated
+async def test_a_start_that_fails_late_leaves_the_folder_alone(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = MemoryFiles()
+    async with start(simulation, files) as running:
+        await running.create("t", 3 * PER_TURN)
+    failed = make(simulation, files)
+    with monkeypatch.context() as patch:
+        patch.setattr(ReplicaMoves, "resume", lambda moves: failed.fail(InvariantError("broken")))
+        with pytest.raises(InvariantError):
+            await failed.__aenter__()
+    await simulation.sleep(1000)
+    assert not failed._storage.directory.logs
 
 
 @simulated

@@ -271,7 +271,7 @@ async def test_clients_are_told_which_replicas_are_offline(simulation: Simulatio
         client = await cluster.client(2)
         await cluster.kill(1)
         told = await client.ask(MetadataRequest(topics=None), 9, MetadataResponse)
-        (alone,), (led,) = (each.partitions for each in told.topics)
+        (led,), (alone,) = (each.partitions for each in told.topics)
         assert (led.error_code, led.offline_replicas) == (ErrorCode.NONE, [1])
         assert (alone.error_code, alone.leader_id, alone.offline_replicas) == (
             ErrorCode.LEADER_NOT_AVAILABLE,

@@ -6,17 +6,14 @@ make simulate SEED=42               that one, as the command line of a failure h
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.simulation.scenario import simulate
+from tests.simulation.seed_runs import seeds, trace_of_a_process
 
 PROGRAM = Path(__file__).with_name("scenario.py")
-DEFAULT_SEEDS = 50
 FAILED_ONCE = (
     91,  # Records are deleted up to amid the first copy of a batch that was sent twice.
     143,  # A segment is synced in the background, and its topic is not on the disk yet.
@@ -24,16 +21,7 @@ FAILED_ONCE = (
 """Beyond those of the default: what each of them met has a test of its own, too."""
 
 
-def seeds() -> list[int]:
-    """As the environment has it; see the Makefile."""
-    one = os.environ.get("SIMULATION_SEED")
-    if one:
-        return [int(one)]
-    first = range(1, int(os.environ.get("SIMULATION_SEEDS") or DEFAULT_SEEDS) + 1)
-    return [*first, *(seed for seed in FAILED_ONCE if seed not in first)]
-
-
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds(FAILED_ONCE))
 def test_a_broker_keeps_its_promises(seed: int) -> None:
     try:
         simulate(seed)
@@ -42,21 +30,11 @@ def test_a_broker_keeps_its_promises(seed: int) -> None:
         raise
 
 
-def trace_of_a_process(seed: int, hash_seed: int) -> str:
-    return subprocess.run(
-        [sys.executable, PROGRAM, str(seed)],
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(PROGRAM.parents[2])},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-
-
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     one, same, other = (
-        trace_of_a_process(5, hash_seed=1),
-        trace_of_a_process(5, hash_seed=2),
-        trace_of_a_process(6, hash_seed=1),
+        trace_of_a_process(PROGRAM, 5, hash_seed=1),
+        trace_of_a_process(PROGRAM, 5, hash_seed=2),
+        trace_of_a_process(PROGRAM, 6, hash_seed=1),
     )
     assert one == same
     assert one != other

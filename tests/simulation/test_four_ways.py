@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +24,7 @@ from kafkalite.server.interceptor import Fault, Interceptor, LoseAnswer
 from kafkalite.server.request import RequestContext
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.testing.simulation import run
+from tests.simulation.seed_runs import trace_of_a_process
 from tests.simulation.skeleton import (
     FETCH_VERSION,
     PRODUCE_VERSION,
@@ -56,16 +54,6 @@ async def over_sockets(
         yield Scene(network, broker.addresses[0], lambda line: None)
 
 
-def trace_of_a_process(seed: int, hash_seed: int) -> str:
-    return subprocess.run(
-        [sys.executable, SCENARIO, str(seed)],
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-
-
 # 1. In simulation.
 
 
@@ -76,7 +64,7 @@ def test_in_simulation_the_same_seed_gives_the_same_trace() -> None:
 
 
 def test_in_simulation_two_processes_with_other_hash_seeds_give_the_same_trace() -> None:
-    traces = {trace_of_a_process(7, hash_seed) for hash_seed in (1, 2)}
+    traces = {trace_of_a_process(SCENARIO, 7, hash_seed) for hash_seed in (1, 2)}
     assert len(traces) == 1
     assert "fetched" in traces.pop()
 
