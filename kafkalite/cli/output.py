@@ -26,6 +26,8 @@ _READABLE = 20
 """What a terminal shows of a text in one line at the least, where it cannot show all of it."""
 _ALIGNED = 40
 """A longer cell moves those behind it: else one would be padding in every row."""
+_ALIGNED_NAME = 64
+"""The same of the first column, which names: Kafka's settings have up to 59 characters."""
 
 Row = Mapping[str, object]
 """By the name of its field in JSON."""
@@ -167,10 +169,10 @@ def _aligned(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[
     from rich.cells import cell_len
 
     table = [[column.heading for column in columns], *cells]
-    widths = [
-        max((cell_len(text) for text in texts if cell_len(text) <= _ALIGNED), default=0)
-        for texts in zip(*table, strict=True)
-    ]
+    widths: list[int] = []
+    for texts in zip(*table, strict=True):
+        limit = _ALIGNED if widths else _ALIGNED_NAME
+        widths.append(max((cell_len(text) for text in texts if cell_len(text) <= limit), default=0))
     lines = []
     for row in table:
         line = []

@@ -30,6 +30,10 @@ def verify_log(folder: Path, /, *, output: Output = Output()) -> None:
     if not path.is_dir():
         raise CommandError(f"{folder}: no such folder")
     is_partition = parse_partition(path.name) is not None and not _is_log_folder(path)
+    if (path / "metadata" / META_PROPERTIES).exists():
+        raise CommandError(
+            f"{folder} is the folder of a cluster: verify those in it, metadata, broker-1 and so on"
+        )
     if not is_partition and not _is_log_folder(path):
         raise CommandError(f"{folder} is neither a broker's data folder nor a partition's")
     files = OsFiles(str(path.parent if is_partition else path))

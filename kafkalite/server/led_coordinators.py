@@ -17,6 +17,7 @@ from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.coordinator_driver import (
+    MAX_EARLY,
     CoordinatorDriver,
     CoordinatorSettings,
     OnSends,
@@ -62,8 +63,9 @@ class LedCoordinators(Generic[E, R]):
         self._clock = clock
         self._on_sends = on_sends
         self._led: dict[int, CoordinatorDriver[E, R]] = {}
-        self._unusable: dict[int, None] = {}
-        """Led here, but their logs cannot be used for now."""
+        self._unusable: dict[int, list[E]] = {}
+        """Led here, but their logs cannot be used for now; and what they are to know once they can
+        be, `MAX_EARLY` at most."""
         self._again: Timer | None = None
         self._tokens = count()
         self._stopped = False
@@ -111,6 +113,9 @@ class LedCoordinators(Generic[E, R]):
         """Something that every coordinator here is to know."""
         for driver in self._led.values():
             driver.tell(event)
+        for missed in self._unusable.values():
+            if len(missed) < MAX_EARLY:
+                missed.append(event)
 
     def tell_active(self, event: E) -> None:
         """As `tell_all`, but for those that load: see `CoordinatorSettings.before`."""
@@ -153,15 +158,16 @@ class LedCoordinators(Generic[E, R]):
         except KafkaError:
             self._load_later(index)
             return
-        self._unusable.pop(index, None)
         driver = self._led[index] = CoordinatorDriver(
             partition, self._clock, self._settings, self._on_sends
         )
         driver.load()
+        for event in self._unusable.pop(index, ()):
+            driver.tell(event)
 
     def _load_later(self, index: int) -> None:
         """A disk that refuses, being full, may take records again. Nobody else would tell."""
-        self._unusable[index] = None
+        self._unusable.setdefault(index, [])
         if self._again is None:
             self._again = self._clock.call_at(self._clock.now_ms() + RETRY_MS, self._load_again)
 

@@ -45,6 +45,15 @@ def test_a_long_cell_is_no_padding_in_other_rows(capsys: Screen) -> None:
     ]
 
 
+def test_names_of_settings_are_aligned(capsys: Screen) -> None:
+    columns = (COLUMNS[0], Column("VALUE", "value"))
+    name = "transaction.remove.expired.transaction.cleanup.interval.ms"
+    rows: list[Row] = [{"name": name, "value": 1}, {"name": "a", "value": 2}]
+    Output().rows(columns, rows, none="nothing")
+    lines = capsys.readouterr().out.splitlines()
+    assert [len(line) for line in lines[1:]] == [len(name) + 4] * 2
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 60 columns."""

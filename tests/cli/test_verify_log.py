@@ -101,6 +101,14 @@ def test_what_is_no_data_folder(tmp_path: Path) -> None:
         verify_log(tmp_path / "none")
 
 
+def test_the_folder_of_a_cluster_has_several(tmp_path: Path) -> None:
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "broker-1").mkdir()
+    (tmp_path / "metadata" / "meta.properties").touch()
+    with pytest.raises(CommandError, match="the folder of a cluster: verify those in it"):
+        verify_log(tmp_path)
+
+
 class Terminal(StringIO):
     def isatty(self) -> bool:
         return True

@@ -126,6 +126,23 @@ async def test_groups_are_coordinated_again_when_the_disk_takes_records_again(
 
 
 @simulated
+async def test_groups_learn_late_of_what_was_deleted_meanwhile(simulation: Simulation) -> None:
+    files, settings = RefusingFiles(), {"offsets.topic.num.partitions": "1"}
+    async with crashed(simulation, files, settings=settings) as running:
+        await running.create("topic")
+        await find(running)
+        await commit(running, "topic", 5)
+    files.refused = OFFSETS
+    async with start(simulation, files, settings=settings) as running:
+        assert await commit(running, "topic", 6) == ErrorCode.NOT_COORDINATOR
+        await running.delete("topic")
+        await running.create("topic")
+        files.refused = None
+        await running.wait_ms(2 * RETRY_MS)
+        assert await committed(running, "topic") == -1
+
+
+@simulated
 async def test_a_topic_without_a_usable_log_may_be_deleted(simulation: Simulation) -> None:
     files, settings = RefusingFiles(), {"offsets.topic.num.partitions": "2"}
     async with crashed(simulation, files, settings=settings) as running:
