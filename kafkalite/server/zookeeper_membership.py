@@ -65,7 +65,12 @@ class Membership:
                 f"ZooKeeper does not answer at {self._hosts}; is it running there?"
             ) from None
         self._inner = ZooKeeperStore(
-            zookeeper, cluster_id, self._clock, self._entropy, on_fold=self._folded
+            zookeeper,
+            cluster_id,
+            self._clock,
+            self._entropy,
+            on_fold=self._folded,
+            deletes_topics=self._config.delete_topic_enable,
         )
         self.store = LastingStore(self._inner)
         return self

@@ -13,6 +13,15 @@ reads it itself, and what the controller sends only tells it what to wait for.
 Kafka differs: a broker does not start while the registration of its earlier life is still there,
 for as long as a session lasts. Here it waits for that to go.
 
+Kafka differs: a topic is deleted there when all brokers that have it live, and until then waits
+below `/admin/delete_topics` with partitions that nobody leads. Here it is deleted at once: a broker
+that was away sets its folders aside when it is back, and nobody waits for one that never comes. But
+a Kafka that was away keeps its folders, for nobody tells it.
+
+Kafka differs: versions 0 of OffsetCommit and OffsetFetch keep offsets in `/consumers/GROUP/offsets`
+there. Kafka 4 has taken those versions away, and here they are not listed either: what consumers
+of before 0.9 wrote there stays as it is.
+
 Source: Kafka's `KafkaZkClient`, `KafkaController` (`onControllerFailover`), `ZkElection`.
 """
 
@@ -87,8 +96,11 @@ class ZooKeeperStore:
         entropy: Entropy,
         spread: Spread = _nobody_else,
         on_fold: ImageWatcher = lambda image, delta: None,
+        *,
+        deletes_topics: bool = True,
     ) -> None:
         """`cluster_id` as `found_cluster` gave it; `on_fold` is called after watchers were.
+        `deletes_topics`: what tools wish for is done (`delete.topic.enable`).
         Without `spread` a commit is answered when it is durable and this broker has folded it; the
         others follow a moment later."""
         self._zookeeper = zookeeper
@@ -97,6 +109,7 @@ class ZooKeeperStore:
         self.entropy = entropy
         self.spread = spread
         self.on_fold = on_fold
+        self.deletes_topics = deletes_topics
         self._ended: list[ZooKeeperMetadataSession] = []
         self._sessions: dict[BrokerId, ZooKeeperMetadataSession] = {}
 
@@ -359,7 +372,9 @@ class ZooKeeperMetadataSession:
 
     def _begin_term(self, epoch: ControllerEpoch, fence: Check) -> None:
         """All was read anew since the election."""
-        self._term = _Term(epoch, fence, ForeignEdits(self._view, self._store.entropy))
+        store = self._store
+        edits = ForeignEdits(self._view, store.entropy, deletes_topics=store.deletes_topics)
+        self._term = _Term(epoch, fence, edits)
         self._listener(Elected(epoch))
         image = self._view.image
         named = {

@@ -35,9 +35,10 @@ MOST_NOTIFICATIONS: Final = 100
 class ForeignEdits:
     """Of one term."""
 
-    def __init__(self, view: ZnodesView, entropy: Entropy) -> None:
+    def __init__(self, view: ZnodesView, entropy: Entropy, *, deletes_topics: bool = True) -> None:
         self._view = view
         self._entropy = entropy
+        self._deletes_topics = deletes_topics
         self._told: dict[str, int] = {}
         """Znodes by path: the transaction that wrote what was told."""
 
@@ -58,7 +59,7 @@ class ForeignEdits:
         """Wishes that are fulfilled, or can't be: their znodes go."""
         view = self._view
         for name in view.below(znodes.DELETE_TOPICS):
-            if view.topic_node(name) is None:
+            if view.topic_node(name) is None or not self._deletes_topics:
                 yield Delete(f"{znodes.DELETE_TOPICS}/{name}")
         if view.node(znodes.PREFERRED_ELECTION) is not None and not self._is_news(
             znodes.PREFERRED_ELECTION
@@ -107,6 +108,8 @@ class ForeignEdits:
             )
 
     def _deletions(self) -> Iterator[TopicUnwanted]:
+        if not self._deletes_topics:
+            return
         for name in self._view.below(znodes.DELETE_TOPICS):
             if name in self._view.image.topics and self._tell(f"{znodes.DELETE_TOPICS}/{name}"):
                 yield TopicUnwanted(name)

@@ -273,6 +273,19 @@ def test_wishes_of_tools_are_told_once(cluster: Cluster) -> None:
     assert cluster.node("/admin/delete_topics/t") is not None
 
 
+def test_wishes_to_delete_go_where_that_is_not_allowed(cluster: Cluster) -> None:
+    one = Member(cluster, 1, candidate=False)
+    one.store.deletes_topics = False
+    one.session.run_for_controller()
+    cluster.turns.drain()
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    one.news()
+    cluster.write(Create("/admin/delete_topics/t"))
+    assert one.news() == []
+    assert cluster.node("/admin/delete_topics/t") is None
+    assert list(one.image.topics) == ["t"]
+
+
 def test_a_move_is_asked_for_until_it_is_done(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     one.commit(topic("t", 1), partition(1, 0, [1]))
