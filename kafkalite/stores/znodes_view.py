@@ -125,9 +125,9 @@ class ZnodesView:
         gone = dict.fromkeys(znodes_lives.come_back(image, self._nodes))
         topics = {name: self._as_it_stands(image.topics[name]) for name in self._outlived}
         return image._replace(
-            brokers=_merged(image.brokers, gone),
-            topics=_merged(image.topics, topics),
-            topics_by_id=_merged(image.topics_by_id, {t.id: t for t in topics.values()}),
+            brokers=merged(image.brokers, gone),
+            topics=merged(image.topics, topics),
+            topics_by_id=merged(image.topics_by_id, {t.id: t for t in topics.values()}),
         )
 
     def live_brokers(self) -> tuple[LiveBroker, ...]:
