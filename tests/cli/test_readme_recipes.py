@@ -1,4 +1,4 @@
-"""The commands of docs/serving.md: each is one that `kafkalite serve` takes."""
+"""The commands of README.md and docs/serving.md: each is one that `kafkalite serve` takes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from kafkalite.cli.settings import gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/serving.md")]
 COMMANDS = [
     re.sub(r"\\\n\s*", " ", command)
-    for command in re.findall(r"kafkalite serve\s(?:.*\\\n)*.*", PAGE)
+    for page in PAGES
+    for command in re.findall(r"kafkalite serve\s(?:.*\\\n)*.*", page)
     if "--set " in command
 ]
 

@@ -1,4 +1,4 @@
-"""The three recipes of docs/serving.md, done: a relay stands for the port mapping, the proxy, the
+"""The three recipes of README.md, done: a relay stands for the port mapping, the proxy, the
 published port and the network of containers. Only names and ports that are not this machine's are
 others."""
 
@@ -19,7 +19,7 @@ from kafkalite.protocol.api_keys import FACTS
 from tests.cli.serving import COMMAND, environment
 from tests.testing.confluent_calls import receive, send
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
 NAMES = {int(key): facts.name for key, facts in FACTS.items()}
 WHAT_A_RECORD_NEEDS = {"Produce", "Fetch", "JoinGroup", "OffsetCommit"}
 
