@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
@@ -15,11 +14,11 @@ from typing import NamedTuple
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.logs import LogFormat, log_note
+from kafkalite.cli.stop_signals import event_of_stop_signals
 
 _TOPICS_WITHIN_MS = 10_000
 """So long the controller may take to hear of all brokers."""
 _LOOK_EVERY_MS = 50
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class ProcessesPlan(NamedTuple):
@@ -86,7 +85,7 @@ def serve_as_processes(
 async def _serve(
     plan: ProcessesPlan, on_ready: Callable[[dict[int, str], dict[int, int]], None]
 ) -> None:
-    stopped = _on_stop_signals()
+    stopped = event_of_stop_signals()
     members: list[Member] = []
     try:
         for id in plan.ports:
@@ -171,17 +170,3 @@ async def _create_topics(plan: ProcessesPlan, at: str) -> None:
             raise CommandError(*refusals)
         with suppress(TimeoutError):
             await clock.wait(asyncio.Event().wait(), clock.now_ms() + _LOOK_EVERY_MS)
-
-
-def _on_stop_signals() -> asyncio.Event:
-    """Set by Ctrl-C, by SIGTERM, and when the terminal closes."""
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        if number is not None:
-            try:
-                loop.add_signal_handler(number, stopped.set)
-            except NotImplementedError:  # Windows has no such loop.
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
-    return stopped

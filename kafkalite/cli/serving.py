@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +13,7 @@ from kafkalite.cli.errors import CommandError
 from kafkalite.cli.listening import host_resolves
 from kafkalite.cli.readiness import Ready, ReadyFile
 from kafkalite.cli.start_failures import check_descriptors, explained
+from kafkalite.cli.stop_signals import event_of_stop_signals
 from kafkalite.cli.topic_wish import FirstTopics
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.ports.loop import new_event_loop
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from kafkalite.ports.network import Address, Network
 
 log = logging.getLogger(__name__)
-
-_STOP_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if os.name == "posix" else [])]
 
 
 class Plan(NamedTuple):
@@ -58,7 +55,7 @@ def serve_until_stopped(plan: Plan) -> None:
 
 
 async def _serve(plan: Plan) -> None:
-    stopped = _on_stop_signals()
+    stopped = event_of_stop_signals()
     file = None if plan.ready_file is None else ReadyFile(plan.ready_file)
     async with AsyncExitStack() as stack:
         data = ",".join(plan.folders) or None
@@ -147,15 +144,3 @@ async def _create_topics(
     refusals = await create_topics(network, address, topics, configs, allowed=there)
     if refusals:
         raise CommandError(*refusals)
-
-
-def _on_stop_signals() -> asyncio.Event:
-    """Set by Ctrl-C, by SIGTERM, and when the terminal closes."""
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for number in _STOP_SIGNALS:
-        try:
-            loop.add_signal_handler(number, stopped.set)
-        except NotImplementedError:  # Windows has no such loop.
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
-    return stopped
