@@ -62,6 +62,7 @@ SYNC_WITHIN_MS = 3_000
 """How long answers may wait for a sync that is under way when the broker stops."""
 LOAD_AFTER_MS = 20
 """From when on it listens: by then whoever started it knows."""
+LOAD_AGAIN_MS = 1_000
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -419,18 +420,20 @@ class Broker:
         self._load_the_rest()
 
     def _load_the_rest(self) -> None:
-        """What a client may ask for, but need not, a bit at a time: nobody waits for all of it."""
+        """What a client may ask for, but need not, a bit at a time: nobody waits for all of it.
+        Again later when no file can be opened; a request that needs it tries by itself."""
         clock = self._ports.clock
 
         def load() -> None:
-            if APIS.load_one_more():
-                clock.call_at(clock.now_ms(), load)
+            try:
+                self._coordinators.make(self.fail)
+                if APIS.load_one_more():
+                    clock.call_at(clock.now_ms(), load)
+            except OSError as error:
+                _log.warning("part of the code cannot be loaded: %s", error)
+                clock.call_at(clock.now_ms() + LOAD_AGAIN_MS, load)
 
-        def begin() -> None:
-            self._coordinators.make(self.fail)
-            load()
-
-        clock.call_at(clock.now_ms() + LOAD_AFTER_MS, begin)
+        clock.call_at(clock.now_ms() + LOAD_AFTER_MS, load)
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""

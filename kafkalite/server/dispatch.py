@@ -78,7 +78,10 @@ class Dispatcher:
             key, version, correlation_id = _PREFIX.unpack_from(frame)
         except error:
             raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
-        module = self._find_api(key)
+        try:
+            module = self._find_api(key)
+        except OSError as refused:
+            raise ProtocolError(f"API key {key} cannot be loaded: {refused}") from None
         if module is None or (
             module.API.between_brokers and connection.session.listener != self._inter_broker
         ):

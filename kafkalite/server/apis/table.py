@@ -20,7 +20,8 @@ class ApiTable(Sequence[ApiModule]):
         self._loaded: dict[int, ApiModule] = {}
 
     def find(self, key: int) -> ApiModule | None:
-        """Who answers requests of that key; None where it is not served."""
+        """Who answers requests of that key; None where it is not served. `OSError` when it is to be
+        loaded, and no file can be opened."""
         found = self._loaded.get(key)
         if found is None and key in self._names:
             # A module is no class: whether it has what `ApiModule` names, tests of the table see.
