@@ -8,7 +8,7 @@ subscription need not exist. Each resource stands alone, but one that is named t
 time, and an operation that there is not, or more records than a request may make, refuses all that
 came so far.
 
-Kafka differs: settings of groups act on those of the protocols of KIP-848, KIP-932 and KIP-1071,
+Kafka differs: settings of groups act on those of share and streams groups too (KIP-932, KIP-1071),
 and subscriptions to client metrics on clients that push them. Here both are checked and kept, and
 act on nothing yet.
 
