@@ -28,7 +28,7 @@ from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.producer_ids import OnId, ProducerIds
 from kafkalite.stores import metadata_log, replay
 from kafkalite.testing.checkers import ViolationError
-from kafkalite.types import METADATA_TOPIC_ID, NO_TIMESTAMP, Offset, ProducerId
+from kafkalite.types import METADATA_TOPIC_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
 from tests.simulation.machine import Machine
 from tests.simulation.scenario import simulate
 
@@ -103,11 +103,11 @@ def shows_an_old_high_watermark(patch: Patch) -> None:
     original = PartitionLeader.appended
     late = Every(10)
 
-    def appended(leader: PartitionLeader, end_offset: Offset) -> bool:
+    def appended(leader: PartitionLeader, end_offset: Offset, now: TimestampMs) -> bool:
         if late():
             leader.end_offset = end_offset
             return False
-        return original(leader, end_offset)
+        return original(leader, end_offset, now)
 
     patch.setattr(PartitionLeader, "appended", appended)
 
