@@ -51,6 +51,7 @@ MIN_EVICTION_MS = 120_000
 `MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`."""
 
 _MAX_EPOCH = 2**31 - 1
+_HIGH_WATERMARK_NOT_SAID = 2**63 - 1
 _NOTHING_TOLD = -1
 _by_order = attrgetter("order")
 
@@ -101,6 +102,14 @@ class SessionPartition:
         self._high_watermark = _NOTHING_TOLD
         self._log_start_offset = _NOTHING_TOLD
         self._watched: dict[FetchWatcher, None] | None = None
+
+    def ask_otherwise(self, asked: FetchPartition) -> None:
+        """The client wants it like this from now on. A follower says which high watermark it has
+        (version 18): what it was told may have been an answer to what it had asked before, which
+        it passed over."""
+        self.asked = asked
+        if asked.high_watermark != _HIGH_WATERMARK_NOT_SAID:
+            self._high_watermark = asked.high_watermark
 
     def must_tell(self, data: PartitionData) -> bool:
         """Whether `data` says anything that the client does not know."""
@@ -221,7 +230,7 @@ class FetchSession:
             self._next_order += 1
             self.partitions[key] = held
         else:
-            held.asked = asked
+            held.ask_otherwise(asked)
         self.due[held] = None
         return held
 

@@ -177,7 +177,8 @@ class FollowedPartition:
 
     def _failed(self, error: OSError | CorruptRecordError, now: TimestampMs) -> Step:
         """The disk, or the leader's bytes, are not to be trusted: maybe the next time."""
-        _log.error("%s cannot be followed: %s", self.name, error)
+        # Its traceback has the views of an answer.
+        _log.error("%s cannot be followed: %s", self.name, str(error))
         if isinstance(error, OSError):
             self.partition.refused(error)
         self.core.failed(now)

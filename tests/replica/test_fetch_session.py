@@ -229,6 +229,19 @@ def test_a_partition_is_told_again_when_its_error_has_gone() -> None:
     assert held.must_tell(data())
 
 
+def test_a_follower_that_says_its_high_watermark_is_told_another_again() -> None:
+    """It passed over the answer to what it had asked before."""
+    _, session, held = one()
+    session.tell(held, data(high_watermark=9))
+    asked = held.asked
+    session.put(held.topic, held.topic_id, FetchPartition(partition=asked.partition))
+    assert not held.must_tell(data(high_watermark=9)), "it does not say"
+    for known, is_news in ((4, True), (9, False)):
+        wish = FetchPartition(partition=asked.partition, high_watermark=known)
+        assert session.put(held.topic, held.topic_id, wish) is held
+        assert held.must_tell(data(high_watermark=9)) is is_news
+
+
 def test_partitions_that_gave_records_come_last_next_time() -> None:
     sessions = FetchSessions(1)
     create(sessions, 3)

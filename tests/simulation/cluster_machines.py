@@ -235,14 +235,24 @@ class Machines:
         self._lost = {id for id in self._lost if id in in_sync}
 
     def may_lose_power(self, id: int) -> bool:
-        """Whether all that it has is kept by another in sync, which runs."""
+        """Whether all that it has is kept by another in sync, which runs; and would be, were the
+        controller to follow what it is asked for, which it may hear of only afterwards."""
         alive = set(self.lives) - {id}
         return all(
-            alive & set(partition.isr)
+            alive & in_sync & self._asked_for(id, topic.name, index)
             for topic in self.image.topics.values()
-            for partition in topic.partitions
-            if id in partition.isr
+            for index, partition in enumerate(topic.partitions)
+            if id in (in_sync := set(partition.isr))
         )
+
+    def _asked_for(self, id: int, topic: str, index: int) -> set[int]:
+        """Who would be in sync if a change that the broker has asked for came true; all, if it has
+        asked for none."""
+        for each, partition in self.partitions():
+            leader = partition.leader if each == id else None
+            if (partition.topic, partition.index) == (topic, index) and leader and leader.proposal:
+                return {member.broker for member in leader.proposal.isr}
+        return set(self.lives)
 
     def partitions(self) -> Iterator[tuple[int, Partition]]:
         """All replicas that are open, with their brokers."""

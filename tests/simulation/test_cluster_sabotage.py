@@ -91,7 +91,10 @@ def forgets_what_producers_sent(patch: Patch) -> None:
     [
         (commits_what_it_alone_has, LOST),
         (elects_who_is_out_of_sync, LOST),
-        (keeps_what_its_leader_does_not_have, "below the high watermark|the logs of brokers"),
+        (
+            keeps_what_its_leader_does_not_have,
+            "below the high watermark|the logs of brokers|not all are in sync",
+        ),
         (elects_without_a_new_epoch, "is led by brokers . and . in epoch"),
         (lets_a_mark_fall, "the high watermark of .* fell"),
         (forgets_what_producers_sent, "has the records of once-"),
