@@ -55,7 +55,12 @@ class ClusterLink:
             timeout_ms=self._timeout_ms,
         )
         self.replication = Replication(
-            config, clock, peers=self.peers, submit=self.controller.submit, image=image
+            config,
+            clock,
+            peers=self.peers,
+            submit=self.controller.submit,
+            image=image,
+            keeps_isr_order=has_kafkas_beside_it,
         )
         self.awaited = AwaitedImages()
         self.verification_routes = VerificationRoutes(

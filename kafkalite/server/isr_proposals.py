@@ -44,12 +44,16 @@ class IsrProposals:
         *,
         broker_epoch: Callable[[], BrokerEpoch],
         lag_time_max_ms: int,
+        keeps_order: bool = False,
     ) -> None:
-        """`submit` asks the controller, wherever that is; `broker_epoch` is this broker's own."""
+        """`submit` asks the controller, wherever that is; `broker_epoch` is this broker's own.
+        `keeps_order`: whoever joins comes last, as Kafka 3.9 has it over ZooKeeper; else members
+        are named by id, as Kafka 4.4 names them."""
         self._broker_id = broker_id
         self._submit = submit
         self._clock = clock
         self._broker_epoch = broker_epoch
+        self._keeps_order = keeps_order
         self._interval_ms = max(lag_time_max_ms // 2, 1)
         self._waiting: dict[Partition, IsrProposal] = {}
         self._is_asking = False
@@ -102,7 +106,7 @@ class IsrProposals:
             None,
             self._broker_id,
             self._broker_epoch(),
-            tuple(_proposed(partition, proposal) for partition, proposal in asked.items()),
+            tuple(self._proposed(partition, proposal) for partition, proposal in asked.items()),
         )
         self._is_asking = True
         self._submit(event, lambda reply: self._answered(asked, reply))
@@ -128,15 +132,15 @@ class IsrProposals:
         elif again:
             self._ask_at(TimestampMs(now + RETRY_MS))
 
-
-def _proposed(partition: Partition, proposal: IsrProposal) -> ProposedIsr:
-    return ProposedIsr(
-        partition.topic_id,
-        partition.index,
-        proposal.leader_epoch,
-        proposal.partition_epoch,
-        tuple(IsrMember(member.broker, member.epoch) for member in proposal.isr),
-    )
+    def _proposed(self, partition: Partition, proposal: IsrProposal) -> ProposedIsr:
+        members = proposal.isr if self._keeps_order else sorted(proposal.isr)
+        return ProposedIsr(
+            partition.topic_id,
+            partition.index,
+            proposal.leader_epoch,
+            proposal.partition_epoch,
+            tuple(IsrMember(member.broker, member.epoch) for member in members),
+        )
 
 
 def _take(

@@ -27,8 +27,10 @@ class Replication:
         peers: Peers,
         submit: Submit,
         image: Callable[[], MetadataImage],
+        keeps_isr_order: bool,
     ) -> None:
-        """`submit` asks the controller; `image` is the newest that the broker has folded."""
+        """`submit` asks the controller; `image` is the newest that the broker has folded;
+        `keeps_isr_order`: see `IsrProposals`."""
 
         def broker_epoch() -> BrokerEpoch:
             me = image().brokers.get(config.node_id)
@@ -44,6 +46,7 @@ class Replication:
             clock,
             broker_epoch=broker_epoch,
             lag_time_max_ms=config.replica_lag_time_max_ms,
+            keeps_order=keeps_isr_order,
         )
         self.roles = ReplicaRoles(
             config,

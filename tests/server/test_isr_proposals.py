@@ -16,6 +16,7 @@ from kafkalite.controller.replica_events import (
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
+from kafkalite.replica.isr_proposal import IsrMember, IsrProposal
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.isr_proposals import RETRY_MS, IsrProposals
 from kafkalite.server.partition import Partition
@@ -32,7 +33,7 @@ LAG_MS = 1_000
 class World:
     """Partitions that this broker leads alone, and a controller that a test answers for."""
 
-    def __init__(self, count: int = 1) -> None:
+    def __init__(self, count: int = 1, *, keeps_order: bool = False) -> None:
         self.clock = HandClock()
         self.asked: list[AlterPartitions] = []
         self.replies: list[Callable[[Any], None]] = []  # Any: as `Submit` has it.
@@ -42,6 +43,7 @@ class World:
             self.clock,
             broker_epoch=lambda: BrokerEpoch(10),
             lag_time_max_ms=LAG_MS,
+            keeps_order=keeps_order,
         )
         self.partitions = [self.partition(index) for index in range(count)]
         self.proposals.start(lambda: self.partitions)
@@ -116,6 +118,18 @@ def test_all_partitions_of_a_turn_are_asked_about_together() -> None:
         (ME, 10),
         (OTHER, -1),
     ]
+
+
+@pytest.mark.parametrize(("keeps_order", "named"), [(False, [1, 2, 3]), (True, [2, 3, 1])])
+def test_members_are_named_by_id_or_as_they_came(keeps_order: bool, named: list[int]) -> None:
+    world = World(keeps_order=keeps_order)
+    members = tuple(IsrMember(BrokerId(id), BrokerEpoch(5)) for id in (2, 3, 1))
+    proposal = IsrProposal(LeaderEpoch(3), 7, members, BrokerId(1))
+    world.partitions[0].leading.proposal = proposal
+    world.proposals.propose(world.partitions[0], proposal)
+    world.clock.advance(0)
+    ((proposed,),) = (event.partitions for event in world.asked)
+    assert [member.broker_id for member in proposed.new_isr] == named
 
 
 def test_what_comes_while_one_is_asked_waits_for_the_answer() -> None:
