@@ -4,7 +4,7 @@ stops the broker when an invariant breaks."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Protocol
 
 from kafkalite.config.listeners import WILDCARDS
 from kafkalite.config.views import BrokerConfig
@@ -15,7 +15,7 @@ from kafkalite.ports.entropy import RealEntropy
 from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.ports.workers import ThreadWorkers
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Ports
 
 
 def ports_of_this_machine(config: BrokerConfig, files: Files, *, stay_awake_us: int = 0) -> Ports:
@@ -31,7 +31,15 @@ def ports_of_this_machine(config: BrokerConfig, files: Files, *, stay_awake_us: 
     return Ports(clock, RealEntropy(), network, files, ThreadWorkers())
 
 
-def fail_on_broken_invariants(broker: Broker) -> None:
+class Fails(Protocol):
+    """A broker, or several on one loop."""
+
+    def fail(self, error: InvariantError) -> None:
+        """See `Broker.fail`."""
+        ...
+
+
+def fail_on_broken_invariants(broker: Fails) -> None:
     """Whatever the running loop runs, timers and connections too: an `InvariantError` ends the
     broker (`Broker.fail`)."""
 

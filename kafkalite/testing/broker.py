@@ -7,13 +7,10 @@ docs/decisions/0010-broker-for-tests.md. Any number of brokers live side by side
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
-from types import TracebackType
+from collections.abc import Mapping
 from typing import Self, TypeVar
 
 from kafkalite.log.files import Files
@@ -27,7 +24,8 @@ from kafkalite.testing.broker_options import (
     checked_topics,
     make_config,
 )
-from kafkalite.testing.broker_thread import BrokerError, Life
+from kafkalite.testing.broker_thread import Life
+from kafkalite.testing.lives import BrokerError, StartsAndStops, wait_for
 
 T = TypeVar("T")
 
@@ -40,7 +38,7 @@ STOP_WITHIN_S = 10.0
 _CREATE_WITHIN_S = 20.0
 
 
-class Broker:
+class Broker(StartsAndStops):
     """Started by `start`, `with` or `async with`; stopped by `stop`, by their end, and when the
     interpreter exits. All methods may be called from any thread, inside a running event loop too.
 
@@ -126,38 +124,6 @@ class Broker:
         )
         wait_for(created, _CREATE_WITHIN_S, f"create topic {name!r}")
 
-    def __enter__(self) -> Self:
-        """See `start`."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """See `stop`."""
-        self.stop()
-
-    async def __aenter__(self) -> Self:
-        """See `start`. The running loop goes on meanwhile."""
-        try:
-            await off_loop(self.start)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """See `stop`. The running loop goes on meanwhile, so that its clients can take their
-        answers."""
-        await off_loop(self.stop)
-
     def __repr__(self) -> str:
         where = self._bootstrap if self.is_running else "stopped"
         return f"<kafkalite.testing.Broker {where}, data {self._location}>"
@@ -191,40 +157,3 @@ class Broker:
             wait_for(life.ended, STOP_WITHIN_S, "stop")
         finally:
             life.join(STOP_WITHIN_S if life.ended.done() else 0)
-
-
-def wait_for(future: Future[T], within_s: float, what: str) -> T:
-    """The result. `BrokerError` when it does not come in time."""
-    try:
-        return future.result(within_s)
-    except TimeoutError as error:
-        raise BrokerError(f"kafkalite did not {what} within {within_s:.0f} s") from error
-    except (CancelledError, ConnectionError) as error:
-        raise BrokerError(f"kafkalite did not {what}: it was stopped meanwhile") from error
-
-
-async def off_loop(function: Callable[[], object]) -> None:
-    """Run it on a thread of its own while the asyncio loop goes on. Under any other kind of loop
-    run it here: that takes milliseconds."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        function()
-        return
-    done: Future[None] = Future()
-    done.set_running_or_notify_cancel()  # A wait that is cancelled leaves it running.
-
-    def run() -> None:
-        try:
-            function()
-        except BaseException as error:  # noqa: BLE001  # Handed to the one who waits.
-            done.set_exception(error)
-        else:
-            done.set_result(None)
-
-    thread = threading.Thread(target=run, name="kafkalite-start-or-stop")
-    thread.start()
-    try:
-        await asyncio.wrap_future(done)
-    finally:
-        thread.join()

@@ -7,13 +7,11 @@ test runs on; see docs/cluster.md.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from kafkalite.log.files import Files
@@ -22,8 +20,8 @@ from kafkalite.log.files_os import OsFiles
 from kafkalite.log.open_files import OpenFiles, descriptor_limit
 from kafkalite.metadata.image import PartitionImage
 from kafkalite.ports.clock import RealClock
-from kafkalite.server.this_machine import where_to_dial
-from kafkalite.testing.broker import START_WITHIN_S, STOP_WITHIN_S, off_loop, wait_for
+from kafkalite.server.this_machine import ports_of_this_machine, where_to_dial
+from kafkalite.testing.broker import START_WITHIN_S, STOP_WITHIN_S
 from kafkalite.testing.broker_options import (
     Setting,
     checked_data,
@@ -32,9 +30,9 @@ from kafkalite.testing.broker_options import (
     checked_topics,
     make_config,
 )
-from kafkalite.testing.broker_thread import BrokerError
 from kafkalite.testing.cluster_members import ClusterPlan, location_in
-from kafkalite.testing.cluster_thread import ClusterLife, ports_here
+from kafkalite.testing.cluster_thread import ClusterLife
+from kafkalite.testing.lives import BrokerError, StartsAndStops, wait_for
 
 __all__ = ["BrokerError", "Cluster"]
 
@@ -45,7 +43,7 @@ _LOOK_EVERY_S = 0.05
 _CREATE_WITHIN_S = 20.0
 
 
-class Cluster:
+class Cluster(StartsAndStops):
     """Started by `start`, `with` or `async with`; stopped by `stop`, by their end, and when the
     interpreter exits. All methods may be called from any thread.
 
@@ -173,7 +171,7 @@ class Cluster:
         life = self._running
         topics = checked_topics({name: partitions})
         texts = checked_topic_configs({} if configs is None else configs)
-        created = life.run(partial(life.create_topics, topics, texts))
+        created = life.do(partial(life.create_topics, topics, texts))
         wait_for(created, _CREATE_WITHIN_S, f"create topic {name!r}")
 
     def wait_until(
@@ -226,39 +224,6 @@ class Cluster:
         what = "all replicas" if topic is None else f"the replicas of {topic}"
         self.wait_until(in_sync, what=f"{what} to be in sync")
 
-    # Asynchronous use.
-
-    def __enter__(self) -> Self:
-        """See `start`."""
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """See `stop`."""
-        self.stop()
-
-    async def __aenter__(self) -> Self:
-        """See `start`. The running loop goes on meanwhile."""
-        try:
-            await off_loop(self.start)
-        except asyncio.CancelledError:
-            self.stop()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """See `stop`. The running loop goes on meanwhile."""
-        await off_loop(self.stop)
-
     def __repr__(self) -> str:
         where = self._folder or "memory"
         return f"<kafkalite.testing.Cluster of {len(self._ports)} brokers, data in {where}>"
@@ -288,7 +253,7 @@ class Cluster:
         if id not in self._ports:
             raise ValueError(f"there is no broker {id}: there are {list(self._ports)}")
         work = getattr(life.members, what)
-        wait_for(life.run(partial(work, id)), START_WITHIN_S, f"{what} broker {id}")
+        wait_for(life.do(partial(work, id)), START_WITHIN_S, f"{what} broker {id}")
 
     def _begin_life(self) -> None:
         self._open_files = OpenFiles(descriptor_limit())  # One process, so one for all brokers.
@@ -296,7 +261,7 @@ class Cluster:
             self._ports,
             self._settings,
             new_files=self._new_files,
-            new_ports=ports_here,
+            new_ports=ports_of_this_machine,
             location=location_in(self._folder),
         )
         life = ClusterLife(plan, self._topics)
