@@ -290,7 +290,8 @@ def test_partitions_need_not_be_added_where_that_is_not_verified(
     assert calls.send(version=11) == ABORTABLE
     with unverified(golden):
         for _ in turns("the broker verifies no more"):
-            if calls.send(version=11) != ABORTABLE:
+            # In between the real one may answer that it is not ready.
+            if calls.send(version=11) == 0:
                 break
         assert calls.in_partition()["current_txn_start_offset"] >= 0
         assert calls.described()["transaction_state"] == "Empty"

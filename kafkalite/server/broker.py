@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -32,14 +32,14 @@ from kafkalite.ports.network import Address, Network
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.replica.fetch_session import FetchSessions
-from kafkalite.server.apis.api import ApiModule
-from kafkalite.server.apis.table import APIS
+from kafkalite.server.apis.table import APIS, listed
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.coordinators import Coordinators
 from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
+from kafkalite.server.late_loading import load_the_rest
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.membership import Membership
 from kafkalite.server.partition import Partition
@@ -60,9 +60,6 @@ _log = logging.getLogger(__name__)
 
 SYNC_WITHIN_MS = 3_000
 """How long answers may wait for a sync that is under way when the broker stops."""
-LOAD_AFTER_MS = 20
-"""From when on it listens: by then whoever started it knows."""
-LOAD_AGAIN_MS = 1_000
 STOP_WITHIN_MS = 3_000
 """How long answers that are made already may take to leave when the broker stops."""
 
@@ -225,8 +222,8 @@ class Broker:
     def _listed(self) -> list[ApiVersion]:
         """What ApiVersions lists. Brokers of Kafka look there for what brokers ask each other."""
         if self._link is not None and self._has_kafkas_beside_it:
-            return _api_versions((*APIS, *self._link.apis))
-        return _api_versions(APIS)
+            return listed((*APIS, *self._link.apis))
+        return listed(APIS)
 
     def _hold(
         self, directories: DirectorySet, folders: Mapping[str, PartitionFolders]
@@ -417,23 +414,7 @@ class Broker:
             self._link.replication.start(self._replicas.partitions)
         self._controller.start(session)
         self._moves.resume()
-        self._load_the_rest()
-
-    def _load_the_rest(self) -> None:
-        """What a client may ask for, but need not, a bit at a time: nobody waits for all of it.
-        Again later when no file can be opened; a request that needs it tries by itself."""
-        clock = self._ports.clock
-
-        def load() -> None:
-            try:
-                self._coordinators.make(self.fail)
-                if APIS.load_one_more():
-                    clock.call_at(clock.now_ms(), load)
-            except OSError as error:
-                _log.warning("part of the code cannot be loaded: %s", error)
-                clock.call_at(clock.now_ms() + LOAD_AGAIN_MS, load)
-
-        clock.call_at(clock.now_ms() + LOAD_AFTER_MS, load)
+        load_the_rest(self._coordinators, self._ports.clock, fail=self.fail)
 
     def _follow_settings(self, image: MetadataImage) -> None:
         """Act by what the metadata says of this broker, where that may change while it runs."""
@@ -478,14 +459,3 @@ class Broker:
             for each in self._housekeeping.values():
                 end.callback(each.stop)
             await self._listeners.stop(self._ports.clock.now_ms())
-
-
-def _api_versions(modules: Iterable[ApiModule]) -> list[ApiVersion]:
-    listed = []
-    for module in sorted(modules, key=lambda each: each.API.key):
-        api = module.API
-        least = (
-            api.min_version if api.advertised_min_version is None else api.advertised_min_version
-        )
-        listed.append(ApiVersion(api_key=api.key, min_version=least, max_version=api.max_version))
-    return listed

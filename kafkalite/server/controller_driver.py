@@ -302,4 +302,4 @@ class ControllerDriver:
 
 
 def _no_sends(sends: tuple[Send, ...]) -> None:
-    raise AssertionError(f"the controller sends nothing yet: {sends}")
+    raise AssertionError(f"the controller sends nothing by itself: {sends}")

@@ -82,11 +82,10 @@ class IsrProposals:
         """Ask nothing more."""
         self._is_stopped = True
         self._waiting.clear()
-        for timer in (self._timer, self._reviews):
-            if isinstance(timer, Periodic):
-                timer.stop()
-            elif timer is not None:
-                timer.cancel()
+        if self._reviews is not None:
+            self._reviews.stop()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _ask_at(self, at_ms: TimestampMs) -> None:
         if not self._is_asking and self._timer is None and not self._is_stopped:

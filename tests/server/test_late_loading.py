@@ -12,7 +12,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.table import ApiTable
-from kafkalite.server.broker import LOAD_AFTER_MS, LOAD_AGAIN_MS
+from kafkalite.server.late_loading import LOAD_AFTER_MS, LOAD_AGAIN_MS
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import simulated, start
 

@@ -3,11 +3,12 @@ this."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Final, cast, overload
 
 from kafkalite.protocol.api_keys import ApiKey
+from kafkalite.protocol.messages.api_versions import ApiVersion
 from kafkalite.server.apis.api import ApiModule
 
 
@@ -103,3 +104,15 @@ APIS: Final = ApiTable(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,  # 75
     )
 )
+
+
+def listed(modules: Iterable[ApiModule]) -> list[ApiVersion]:
+    """As ApiVersions lists them."""
+    found = []
+    for module in sorted(modules, key=lambda each: each.API.key):
+        api = module.API
+        least = (
+            api.min_version if api.advertised_min_version is None else api.advertised_min_version
+        )
+        found.append(ApiVersion(api_key=api.key, min_version=least, max_version=api.max_version))
+    return found
