@@ -19,6 +19,7 @@ for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "
 
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.
 from compat_tests.real_kafka import RealKafka  # noqa: E402
+from compat_tests.zookeeper_process import ZooKeeperProcess  # noqa: E402
 
 BOOTSTRAP = os.environ.get("BOOTSTRAP")
 HERE = Path(__file__).parent
@@ -53,6 +54,14 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     broker = KafkaliteProcess.start(tmp_path_factory.mktemp("broker") / "data")
     yield broker.address
     assert broker.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    """A real ZooKeeper for all who do it no harm; each takes a chroot of its own."""
+    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
+    yield process
+    process.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 END_WITHIN_S = 60
 SESSION = ("--set", "zookeeper.session.timeout.ms=4000")
-
-
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
-    yield process
-    process.stop()
 
 
 class Command:

@@ -20,13 +20,6 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 TOPIC = "my-replicated-topic"
 
 
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
-    yield process
-    process.stop()
-
-
 @pytest.fixture
 def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
     cluster = ZooKeeperCluster(ensemble, tmp_path)

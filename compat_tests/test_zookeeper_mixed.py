@@ -19,13 +19,6 @@ ROUND = 300
 KAFKA = 3
 
 
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
-    yield process
-    process.stop()
-
-
 @pytest.fixture
 def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
     cluster = ZooKeeperCluster(ensemble, tmp_path)

@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 @pytest.fixture
 def ensemble(tmp_path: Path) -> Iterator[ZooKeeperProcess]:
+    """Of the test's own, for it is ended."""
     process = ZooKeeperProcess(tmp_path / "zookeeper")
     yield process
     process.stop()

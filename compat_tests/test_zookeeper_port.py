@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from tests.ports.test_zookeeper import *  # noqa: F403  # The contract: all its 
 from tests.ports.test_zookeeper import Client, made
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
-
-
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
-    yield process
-    process.stop()
 
 
 @pytest.fixture

@@ -14,13 +14,6 @@ from tests.stores.zookeeper_home import ZooKeeperHome
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 
-@pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
-    yield process
-    process.stop()
-
-
 @pytest.fixture
 def home(ensemble: ZooKeeperProcess) -> Iterator[Home]:
     home = ZooKeeperHome(KazooBench(ensemble.new_chroot()))

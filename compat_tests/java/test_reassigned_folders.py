@@ -26,13 +26,6 @@ THROTTLE = 2_000_000
 
 
 @pytest.fixture
-def ensemble(tmp_path: Path) -> Iterator[ZooKeeperProcess]:
-    process = ZooKeeperProcess(tmp_path / "zookeeper")
-    yield process
-    process.stop()
-
-
-@pytest.fixture
 def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
     cluster = ZooKeeperCluster(ensemble, tmp_path)
     for id in IDS:
