@@ -253,8 +253,10 @@ class ReplicaFetcher:
             followed.core.failed(now)
         else:
             assert isinstance(reply, ListOffsetsResponse)
-            told = reply.topics[0].partitions[0]
-            if told.error_code:
+            index = followed.partition.index
+            each = (told for topic in reply.topics for told in topic.partitions)
+            told = next((told for told in each if told.partition_index == index), None)
+            if told is None or told.error_code:
                 followed.core.failed(now)
             elif timestamp == EARLIEST:
                 followed.leader_begins(Offset(told.offset), now)

@@ -30,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 MOST_NOTIFICATIONS: Final = 100
 """Of settings that changed. Kafka's brokers remove them after 15 minutes."""
+_LEAST_CLEARED = 100
 
 
 class ForeignEdits:
@@ -40,7 +41,9 @@ class ForeignEdits:
         self._entropy = entropy
         self._deletes_topics = deletes_topics
         self._told: dict[str, int] = {}
-        """Znodes by path: the transaction that wrote what was told."""
+        """Znodes by path: the transaction that wrote what was told. Those that are gone go when
+        there may be as many of them as of others."""
+        self._clears_at = _LEAST_CLEARED
 
     def news(self, delta: MetadataDelta | None) -> Iterator[ForeignEdit]:
         """What was not told yet. `delta`: what others changed in the image, if anything."""
@@ -155,6 +158,11 @@ class ForeignEdits:
         node = self._view.node(path)
         if node is not None:
             self._told[path] = node.stat.mzxid
+            if len(self._told) > self._clears_at:
+                self._told = {
+                    each: zxid for each, zxid in self._told.items() if self._view.node(each)
+                }
+                self._clears_at = max(2 * len(self._told), _LEAST_CLEARED)
         return news
 
     def _is_news(self, path: str) -> bool:

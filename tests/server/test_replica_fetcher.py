@@ -291,12 +291,16 @@ def test_out_of_range_it_begins_anew_where_the_leader_does() -> None:
     assert world.named == [(0, 15)]
 
 
-@pytest.mark.parametrize("told", ["nothing", "an error", "what explains nothing"])
+@pytest.mark.parametrize(
+    "told", ["nothing", "of no partition", "an error", "what explains nothing"]
+)
 def test_out_of_range_without_a_reason_it_waits(told: str) -> None:
     world = World()
     world.answer(data(code=ErrorCode.OFFSET_OUT_OF_RANGE))
     if told == "nothing":
         world.peers.replies.pop(0)(KafkaError(ErrorCode.NETWORK_EXCEPTION))
+    elif told == "of no partition":
+        world.peers.replies.pop(0)(ListOffsetsResponse(topics=[]))
     elif told == "an error":
         world.tell_offset(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     else:
