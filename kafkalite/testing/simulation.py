@@ -185,6 +185,8 @@ def run(
         loop.run_until_complete(_as_coroutine(main(simulation)))
     except BaseException as error:
         error.add_note(f"seed {seed}; the trace ends:\n{simulation.trace.tail()}")
+        # What fails because all is cancelled now says nothing beside it.
+        loop.set_exception_handler(lambda loop, context: None)
         raise
     finally:
         _wind_up(loop)
