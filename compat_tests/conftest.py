@@ -19,6 +19,7 @@ for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "
 
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.
 from compat_tests.real_kafka import RealKafka  # noqa: E402
+from compat_tests.zookeeper_cluster import ZooKeeperCluster  # noqa: E402
 from compat_tests.zookeeper_process import ZooKeeperProcess  # noqa: E402
 
 BOOTSTRAP = os.environ.get("BOOTSTRAP")
@@ -62,6 +63,14 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProc
     process = ZooKeeperProcess(tmp_path_factory.mktemp("zookeeper"))
     yield process
     process.stop()
+
+
+@pytest.fixture
+def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
+    """A cluster over the ensemble, for brokers that the test starts."""
+    cluster = ZooKeeperCluster(ensemble, tmp_path)
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture

@@ -4,27 +4,18 @@ each znode held against those of a real cluster at the same moment (`tests/data/
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
-from compat_tests.zookeeper_process import ZooKeeperProcess
 from kafkalite.cli.main import main
 from tests.stores.golden_znodes import moment
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 TOPIC = "my-replicated-topic"
-
-
-@pytest.fixture
-def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
-    cluster = ZooKeeperCluster(ensemble, tmp_path)
-    yield cluster
-    cluster.close()
 
 
 def leaders(state: dict[str, Any]) -> tuple[int, int, list[int]]:  # Any: JSON.

@@ -3,27 +3,16 @@ topics replicate both ways, and what was acknowledged survives either's death.""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
-from compat_tests.zookeeper_process import ZooKeeperProcess
 from kafkalite.cli.main import main
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 ROUND = 300
 KAFKA = 3
-
-
-@pytest.fixture
-def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
-    cluster = ZooKeeperCluster(ensemble, tmp_path)
-    yield cluster
-    cluster.close()
 
 
 class Traffic:

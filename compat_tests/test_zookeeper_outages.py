@@ -24,13 +24,6 @@ def ensemble(tmp_path: Path) -> Iterator[ZooKeeperProcess]:
     process.stop()
 
 
-@pytest.fixture
-def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
-    cluster = ZooKeeperCluster(ensemble, tmp_path)
-    yield cluster
-    cluster.close()
-
-
 def test_a_controller_that_was_stopped_for_long_comes_back(cluster: ZooKeeperCluster) -> None:
     cluster.start_lite(1, 2, 3)
     create(cluster, "stopped", at=1)

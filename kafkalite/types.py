@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from typing import NewType
+from typing import NamedTuple, NewType
 
 Offset = NewType("Offset", int)
 """The position of a record in a partition, from 0."""
@@ -61,3 +61,11 @@ class TopicPartition:
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class IsrMember(NamedTuple):
+    """A replica that is to be in sync, in the run of its broker that was seen to have caught up."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """`NO_BROKER_EPOCH`: not told, in AlterPartition before version 3, or by a follower of 3.4."""

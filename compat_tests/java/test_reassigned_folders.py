@@ -4,7 +4,6 @@ faster than it says: on three broker processes with two log folders each, over a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from confluent_kafka import Producer
 
 from compat_tests.java.tools import Printed, run
 from compat_tests.zookeeper_cluster import LiteBroker, ZooKeeperCluster
-from compat_tests.zookeeper_process import ZooKeeperProcess
 from kafkalite.cli.main import main
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
@@ -26,18 +24,15 @@ THROTTLE = 2_000_000
 
 
 @pytest.fixture
-def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperCluster]:
-    cluster = ZooKeeperCluster(ensemble, tmp_path)
+def cluster(cluster: ZooKeeperCluster, tmp_path: Path) -> ZooKeeperCluster:
+    """Three brokers with two log folders each."""
     for id in IDS:
         folders = [folder(tmp_path, id, letter) for letter in "ab"]
         data = tmp_path / f"lite-{id}"
         cluster.lite[id] = LiteBroker(id, data, cluster.hosts, folders=folders)
-    try:
-        for id in IDS:
-            cluster.addresses[id] = cluster.lite[id].wait_ready()
-        yield cluster
-    finally:
-        cluster.close()
+    for id in IDS:
+        cluster.addresses[id] = cluster.lite[id].wait_ready()
+    return cluster
 
 
 def folder(root: Path, id: int, letter: str) -> Path:

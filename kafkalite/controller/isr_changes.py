@@ -20,7 +20,6 @@ from kafkalite.controller.partition_change import (
 from kafkalite.controller.replica_events import (
     AlteredPartition,
     AlterPartitions,
-    IsrMember,
     PartitionsAltered,
     ProposedIsr,
 )
@@ -29,7 +28,7 @@ from kafkalite.errors import ErrorCode
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.metadata.registrations import KEEP_LEADER, changed_partition
-from kafkalite.types import NO_BROKER_EPOCH, BrokerId
+from kafkalite.types import NO_BROKER_EPOCH, BrokerId, IsrMember
 
 
 def alter_partitions(

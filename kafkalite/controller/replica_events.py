@@ -12,22 +12,14 @@ from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
 from kafkalite.types import (
-    NO_BROKER_EPOCH,
     NO_LEADER,
     BrokerEpoch,
     BrokerId,
+    IsrMember,
     LeaderEpoch,
     TopicPartition,
     Uuid,
 )
-
-
-class IsrMember(NamedTuple):
-    """A replica that is to be in sync."""
-
-    broker_id: BrokerId
-    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
-    """The incarnation that caught up; `NO_BROKER_EPOCH`: not told (version 2, or the leader)."""
 
 
 class ProposedIsr(NamedTuple):

@@ -40,7 +40,10 @@ KEPT_DESCRIPTORS = 64
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PORT_TRIES = 16
 """A free port of IPv4 may be taken in IPv6."""
-_HOSTS = {"localhost": ("127.0.0.1", "::1"), "": ("0.0.0.0", "::")}  # noqa: S104  # asked for by "".
+_ALL = ("0.0.0.0", "::")  # noqa: S104  # Asked for by one of these names.
+_HOSTS = {"localhost": ("127.0.0.1", "::1"), **dict.fromkeys(("", *_ALL), _ALL)}
+"""Names of more than one address. All addresses are those of both families, whichever of them names
+them: so it is with Java, whose sockets have both."""
 _SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 _Info = tuple[socket.AddressFamily, _SocketAddress]
 

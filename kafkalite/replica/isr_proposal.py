@@ -10,19 +10,11 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch
 
 ActiveBrokers = Mapping[BrokerId, BrokerEpoch]
 """The brokers that may be in sync, neither fenced nor about to stop, and the epoch of each. The
 same one for all leaders of a broker, which changes under them as the metadata does."""
-
-
-class IsrMember(NamedTuple):
-    """A replica that is to be in sync, in the run of its broker that was seen."""
-
-    broker: BrokerId
-    epoch: BrokerEpoch
-    """-1: it did not tell one."""
 
 
 class IsrProposal(NamedTuple):

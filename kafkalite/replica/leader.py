@@ -25,18 +25,13 @@ from collections.abc import Collection, Iterable
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.replica.followers import Follower, FollowerFetch
-from kafkalite.replica.isr_proposal import (
-    ActiveBrokers,
-    IsrMember,
-    IsrProposal,
-    Refusal,
-    meaning_of,
-)
+from kafkalite.replica.isr_proposal import ActiveBrokers, IsrProposal, Refusal, meaning_of
 from kafkalite.types import (
     NO_BROKER_EPOCH,
     NO_LEADER_EPOCH,
     BrokerEpoch,
     BrokerId,
+    IsrMember,
     LeaderEpoch,
     Offset,
     TimestampMs,

@@ -3,8 +3,8 @@
 A stepping core: bytes are counted by the second, over the last eleven. While the rate over these is
 above the limit, nothing more goes.
 
-Source: Kafka's `ReplicationQuotaManager` and `SimpleRate`, with its defaults
-(`replication.quota.window.num` and `replication.quota.window.size.seconds`).
+Source: Kafka's `ReplicationQuotaManager`, `ReplicaManager.shouldLeaderThrottle` and `SimpleRate`,
+with its defaults (`replication.quota.window.num` and `replication.quota.window.size.seconds`).
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ class ReplicationThrottle:
             return False
         elapsed_ms = max(now - self._samples[0][0], _SAMPLE_MS)
         return self._total_bytes * 1_000 > self.limit * elapsed_ms
+
+    def must_wait(self, now: TimestampMs, *, is_in_sync: bool) -> bool:
+        """Whether a follower is to have nothing for now. Those in sync are never slowed down."""
+        return not is_in_sync and self.is_exceeded(now)
 
     def _forget(self, now: TimestampMs) -> None:
         samples = self._samples

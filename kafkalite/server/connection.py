@@ -21,7 +21,6 @@ Why it may hold back the requests that it has received (`_held`):
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -29,6 +28,7 @@ from kafkalite.errors import InvariantError, ProtocolError
 from kafkalite.log.files import Part, release_parts
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Address, Link
+from kafkalite.server.answer_queue import AnswerQueue, Pending
 from kafkalite.server.receive_buffer import (
     STALL_BYTES,
     STALL_MS,
@@ -42,51 +42,10 @@ S = TypeVar("S")
 
 REQUESTS_A_TURN = 16
 TURN_MS = 5
-REQUESTS_AHEAD = 16
-BYTES_AHEAD = 1 << 20
 
 _TURN, _AHEAD, _OUTPUT, _ROOM, _CLOSING = 1, 2, 4, 8, 16
 _NOT_OUTPUT = ~_OUTPUT
 """For output alone the link itself stops reading."""
-
-
-class Pending:
-    """The place of an answer that is not made yet. Whoever parked the request completes it once."""
-
-    __slots__ = ("_abandoned", "_completed", "_parts", "_size", "is_done")
-
-    def __init__(self, abandoned: Callable[[], None] | None = None) -> None:
-        """`abandoned` is called when the client has gone: no one waits for the answer any more. It
-        is not called after `complete`, and to complete it after that call does nothing."""
-        self._abandoned = abandoned
-        self._completed: Callable[[], None] | None = None
-        self._parts: list[Part] | None = None
-        self._size = 0
-        self.is_done = False
-        """Completed or abandoned."""
-
-    def complete(self, parts: list[Part] | None) -> None:
-        """The answer, with its length prefix; None when none is due. Runs no handler, and is cheap:
-        it may be called from inside another connection's request."""
-        if self.is_done:
-            release_parts(parts or ())
-            return
-        self.is_done = True
-        self._abandoned = None
-        self._parts = parts
-        if self._completed is not None:
-            self._completed()
-
-    def _forget(self) -> None:
-        """The client has gone."""
-        self._completed = None
-        release_parts(self._parts or ())
-        self._parts = None
-        if not self.is_done:
-            self.is_done = True
-            abandoned, self._abandoned = self._abandoned, None
-            if abandoned is not None:
-                abandoned()
 
 
 Answer = list[Part] | Pending | None
@@ -101,7 +60,6 @@ class ClientConnection(Generic[S]):
     client."""
 
     __slots__ = (
-        "_ahead_bytes",
         "_buffer",
         "_call_soon",
         "_checks_views",
@@ -115,7 +73,7 @@ class ClientConnection(Generic[S]):
         "_out",
         "_pool",
         "_seen_progress",
-        "_slots",
+        "_waiting",
         "_was_active",
         "session",
     )  # fmt: skip
@@ -144,10 +102,8 @@ class ClientConnection(Generic[S]):
         self._farewells: list[Callable[[], None]] = []
         self._checks_views = checks_views
         self._link: Link | None = None
-        self._slots: deque[Pending] = deque()
-        """The answers that cannot leave yet: the first is not made, the others wait behind it."""
-        self._ahead_bytes = 0
-        """The size of the requests of those slots."""
+        self._waiting = AnswerQueue(self._completed)
+        """The answers that cannot leave yet."""
         self._out: list[Part] = []
         self._held = 0
         self._in_turn = False
@@ -174,7 +130,7 @@ class ClientConnection(Generic[S]):
         """Whether the client was served since the last call, or waits to be; whoever takes an
         answer slowly is served."""
         progress = 0 if self._link is None else self._link.progress
-        active = self._was_active or bool(self._slots) or progress != self._seen_progress
+        active = self._was_active or bool(self._waiting.slots) or progress != self._seen_progress
         self._was_active = False
         self._seen_progress = progress
         return active
@@ -219,7 +175,7 @@ class ClientConnection(Generic[S]):
         self._buffer.clear()
         release_parts(self._out)
         self._out = []
-        self._abandon()
+        self._waiting.abandon()
         self._on_closed(self)
         for farewell in self._farewells:
             farewell()
@@ -230,7 +186,7 @@ class ClientConnection(Generic[S]):
         """Handle no more requests, abandon what is pending, and close when the answers made have
         left."""
         self._hold(_CLOSING)
-        self._abandon()
+        self._waiting.abandon()
         if not self._in_turn:
             self._buffer.clear()
             self._flush()
@@ -263,7 +219,7 @@ class ClientConnection(Generic[S]):
                 else:
                     answer = self._handle(self, frame)
                     frame.release()
-                if type(answer) is list and not self._slots:
+                if type(answer) is list and not self._waiting.slots:
                     if self._out:
                         self._out += answer
                     else:
@@ -303,30 +259,18 @@ class ClientConnection(Generic[S]):
         return answer
 
     def _park(self, answer: list[Part] | Pending, size: int) -> None:
-        if isinstance(answer, Pending):
-            slot = answer
-        else:
-            slot = Pending()
-            slot.complete(answer)
-        slot._size = size
-        self._slots.append(slot)
-        self._ahead_bytes += size
-        if slot.is_done:
-            self._collect()
-        else:
-            slot._completed = self._completed
-        if self._is_far_ahead():
+        waiting = self._waiting
+        waiting.add(answer, size)
+        waiting.move_to(self._out)
+        if waiting.is_full:
             self._hold(_AHEAD)
             self.link.watch_end(self._peer_ended)
-
-    def _is_far_ahead(self) -> bool:
-        return len(self._slots) >= REQUESTS_AHEAD or self._ahead_bytes >= BYTES_AHEAD
 
     def _peer_ended(self) -> None:
         """Nobody waits for the answers any more; what came behind their requests is still carried
         out."""
         if self._held & _AHEAD and not self._held & _CLOSING:
-            self._abandon()
+            self._waiting.abandon()
             self._let_go(_AHEAD)
 
     def _wait_for_room(self) -> None:
@@ -382,22 +326,11 @@ class ClientConnection(Generic[S]):
         """A slot is done. Answers leave at once, or at the end of the turn that is under way
         here."""
         self._was_active = True
-        self._collect()
-        if self._held & _AHEAD and not self._is_far_ahead():
+        self._waiting.move_to(self._out)
+        if self._held & _AHEAD and not self._waiting.is_full:
             self._let_go(_AHEAD)
         if self._out and not self._in_turn:
             self._flush()
-
-    def _collect(self) -> None:
-        """Move the answers that nothing stands before to the output."""
-        slots = self._slots
-        while slots and slots[0].is_done:
-            slot = slots.popleft()
-            slot._completed = None
-            self._ahead_bytes -= slot._size
-            if slot._parts:
-                self._out += slot._parts
-                slot._parts = None
 
     def _flush(self) -> None:
         parts = self._out
@@ -405,9 +338,3 @@ class ClientConnection(Generic[S]):
             self._out = []
             if not self.link.write(parts):
                 self._held |= _OUTPUT
-
-    def _abandon(self) -> None:
-        slots, self._slots = self._slots, deque()
-        self._ahead_bytes = 0
-        for slot in slots:
-            slot._forget()

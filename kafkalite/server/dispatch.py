@@ -21,11 +21,12 @@ from kafkalite.protocol.hot import read_request_header, response_frame
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.answer_queue import Pending
 from kafkalite.server.answers import made, refusal_of
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.api_versions import unsupported_version
 from kafkalite.server.apis.fetch import release
-from kafkalite.server.connection import Answer, ClientConnection, Pending
+from kafkalite.server.connection import Answer, ClientConnection
 from kafkalite.server.interceptor import (
     CloseConnection,
     Delay,

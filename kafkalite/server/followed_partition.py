@@ -52,11 +52,10 @@ class FollowedPartition:
         """Whether to fetch it, or else to ask again at `core.ready_ms`."""
         if not self.core.is_ready(now):
             return False
-        if self._lags:
-            throttle = self._throttles.of_fetching(self.partition)
-            if throttle is not None and throttle.is_exceeded(now):
-                self.core.rest(now)
-                return False
+        throttle = self._throttles.of_fetching(self.partition) if self._lags else None
+        if throttle is not None and throttle.must_wait(now, is_in_sync=False):
+            self.core.rest(now)
+            return False
         return True
 
     def asked(self) -> FetchPartition:

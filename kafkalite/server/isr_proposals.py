@@ -13,7 +13,6 @@ from typing import Any, Final
 from kafkalite.controller.replica_events import (
     AlteredPartition,
     AlterPartitions,
-    IsrMember,
     PartitionsAltered,
     ProposedIsr,
 )
@@ -132,13 +131,13 @@ class IsrProposals:
             self._ask_at(TimestampMs(now + RETRY_MS))
 
     def _proposed(self, partition: Partition, proposal: IsrProposal) -> ProposedIsr:
-        members = proposal.isr if self._keeps_order else sorted(proposal.isr)
+        members = proposal.isr if self._keeps_order else tuple(sorted(proposal.isr))
         return ProposedIsr(
             partition.topic_id,
             partition.index,
             proposal.leader_epoch,
             proposal.partition_epoch,
-            tuple(IsrMember(member.broker, member.epoch) for member in members),
+            members,
         )
 
 

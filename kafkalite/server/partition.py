@@ -19,9 +19,10 @@ from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.replica.follower import PartitionFollower, committed_here
 from kafkalite.replica.followers import FollowerFetch
+from kafkalite.replica.held_back import ACKS_ALL, is_answered_once_committed, settled_end
 from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.replica.leader_epoch import check_leader_epoch
+from kafkalite.replica.leader_epoch import check_leader_epoch, has_parted
 from kafkalite.replica.unseen import UnseenBytes
 from kafkalite.server.partition_waits import PartitionWaits
 from kafkalite.types import (
@@ -33,8 +34,6 @@ from kafkalite.types import (
     TopicPartition,
     Uuid,
 )
-
-ACKS_ALL = -1
 
 
 class Partition(PartitionWaits):
@@ -263,21 +262,22 @@ class Partition(PartitionWaits):
             self.propose_isr(self, proposal)
 
     def has_to_commit(self, acks: int) -> bool:
-        """Whether what was appended is answered once it is committed, and not at once. With acks=1
-        it is, as in Kafka, where it is to be on the disk first; then only this replica is waited
-        for."""
-        if acks == ACKS_ALL:
-            return True
-        return acks != 0 and self.log.is_held_back and len(self.leading.isr) == 1
+        """See `is_answered_once_committed`."""
+        return is_answered_once_committed(
+            acks, is_held_back=self.log.is_held_back, in_sync=len(self.leading.isr)
+        )
 
     @property
     def settled_end(self) -> Offset:
-        """Where that part of the log ends which a leader may let others see: `end_offset`, but
-        for what is to be on the disk first."""
+        """See `replica.held_back.settled_end`."""
         log = self.log
-        if not log.is_held_back:
-            return log.end_offset
-        return max(log.recovery_point, log.log_start_offset, self.high_watermark)
+        return settled_end(
+            log.end_offset,
+            is_held_back=log.is_held_back,
+            recovery_point=log.recovery_point,
+            log_start_offset=log.log_start_offset,
+            high_watermark=self.high_watermark,
+        )
 
     def synced(self, now: TimestampMs) -> None:
         """More of the log is on the disk: let it be seen."""
@@ -289,13 +289,11 @@ class Partition(PartitionWaits):
         """Where a log that ends before `offset` in that epoch parts from this one; None when it
         does not. OFFSET_OUT_OF_RANGE for an epoch that is not known here, and for an offset that is
         gone (KIP-595)."""
-        if offset < self.log.log_start_offset:
+        log = self.log
+        end = log.epochs.end_of(last_fetched_epoch, log.end_offset)
+        if end is None or offset < log.log_start_offset:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        end = self.log.epochs.end_of(last_fetched_epoch, self.log.end_offset)
-        if end is None:
-            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        parted = end.epoch < last_fetched_epoch or end.end_offset < offset
-        return end if parted else None
+        return end if has_parted(offset, last_fetched_epoch, *end) else None
 
     def isr_changed(self) -> None:
         """`leader` says that more is committed, since others are in sync now."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafkalite.coordinator.transactions.verification import Codes
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import UnfitBatchesError
@@ -30,7 +31,6 @@ from kafkalite.server.moved_leaders import current_leader
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommittedTo, CommitWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_verification import Codes
 from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs, TopicPartition
 
 _ADMIN_CLIENT = "__admin_client"

@@ -76,9 +76,10 @@ class ReplicaMoves:
         folders: Mapping[str, PartitionFolders],
         *,
         on_settled: Callable[[Settled], None],
+        fail: Callable[[InvariantError], None],
     ) -> None:
         """`folders`: by the location of each log folder. `on_settled` is told of replicas that have
-        arrived."""
+        arrived. `fail` ends the broker."""
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
@@ -86,6 +87,7 @@ class ReplicaMoves:
         self._replicas = replicas
         self._folders = folders
         self._on_settled = on_settled
+        self._fail = fail
         self._moves: dict[TopicPartition, ReplicaMove] = {}
         self._is_running = False
         self._stopped = asyncio.Event()
@@ -160,8 +162,8 @@ class ReplicaMoves:
         except (OSError, SourceRefusedError, CorruptRecordError, KafkaError) as error:
             self._give_up(move, error)
         except InvariantError as error:
-            _log.error("%s", error, exc_info=error)
-            self._give_up(move, error)
+            self.stop()
+            self._fail(error)
 
     def _is_wanted(self, move: ReplicaMove) -> bool:
         """Whether the replica is still there, and where it is to go."""

@@ -54,7 +54,7 @@ class OpensEnvelopes(Protocol):
 
 @dataclass(slots=True)
 class Services:
-    """The parts of one broker that handlers ask; wired in `broker.py`."""
+    """The parts of one broker that handlers ask; wired in `broker_parts.py`."""
 
     broker_id: BrokerId
     cluster_id: str

@@ -15,7 +15,7 @@ from kafkalite.ports.entropy import RealEntropy
 from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.ports.workers import ThreadWorkers
-from kafkalite.server.broker import Ports
+from kafkalite.server.broker_parts import Ports
 
 
 def ports_of_this_machine(config: BrokerConfig, files: Files, *, stay_awake_us: int = 0) -> Ports:

@@ -18,10 +18,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 from kafkalite.controller.events import CreateTopics, NewTopic, TopicsCreated
+from kafkalite.controller.internal_topics import clamped, factor_setting, wanted_internal_topic
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
-from kafkalite.server.internal_topics import clamped, internal_topic
 from kafkalite.server.request import Services
 
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def create_topics(
     """Call `on_created` once the topics are usable on every live broker, or refused."""
     entropy = services.entropy
     if services.config.kafkalite_clamp_replication:
-        topics = [clamped(services, topic) for topic in topics]
+        topics = [clamped(topic, services.config, services.image) for topic in topics]
     services.controller.submit(
         CreateTopics(
             token=None,
@@ -58,7 +58,7 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
     someone else created meanwhile is no error to the caller, who looks at the image again."""
     config = services.config
     wanted = [
-        internal_topic(services, name)
+        _internal_topic(services, name)
         if name in INTERNAL_TOPICS
         else NewTopic(
             name,
@@ -68,6 +68,22 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
         for name in names
     ]
     create_topics(services, wanted, on_created)
+
+
+def _internal_topic(services: Services, name: str) -> NewTopic:
+    """As it is made with the brokers that live now."""
+    wanted = wanted_internal_topic(services.config, name)
+    made = clamped(wanted, services.config, services.image)
+    if made.replication_factor != wanted.replication_factor:
+        _log.info(  # The usual case here, and nothing that a person has to mend.
+            "%s: replication factor %d instead of %d (%s), "
+            "min.insync.replicas at most that: there are only so many brokers",
+            name,
+            made.replication_factor,
+            wanted.replication_factor,
+            factor_setting(name),
+        )
+    return made
 
 
 def need_internal_topic(services: Services, name: str, on_topic: OnTopic) -> None:

@@ -1,16 +1,12 @@
-"""Before the first batch of a transaction is appended to a partition, its coordinator is asked:
-does the partition belong to it? (KIP-890) Clients of version 2 of the protocol do not add
-partitions themselves; then it is added.
+"""Asks the coordinator of a transaction about partitions, and hands on what that means:
+`coordinator.transactions.verification` says what, this says whom.
 
 A producer that has an open transaction in the partition already is not asked about again.
-
-Source: Kafka's `AddPartitionsToTxnManager` and `ReplicaManager.handleProduceAppend`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, auto
 
 from kafkalite.coordinator.transactions.events import (
     AddPartitions,
@@ -19,33 +15,18 @@ from kafkalite.coordinator.transactions.events import (
     Producer,
     VerifyPartitions,
 )
-from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.topic_names import INTERNAL_TOPICS
+from kafkalite.coordinator.transactions.verification import (
+    Client,
+    Codes,
+    question,
+    refusals,
+    what_cannot_be_added,
+)
+from kafkalite.errors import KafkaError
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.request import Services
 from kafkalite.server.transaction_coordinators import TransactionCoordinators
 from kafkalite.types import TopicPartition
-
-Codes = dict[TopicPartition, ErrorCode]
-
-_BUMPS_EPOCHS = 2
-_TRY_AGAIN = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
-"""Told as NOT_ENOUGH_REPLICAS, which every client tries again, and asks for no metadata."""
-
-
-class Client(Enum):
-    """What a client knows, by the version of its request."""
-
-    OLD = auto()
-    """Is told INVALID_TXN_STATE of a partition that it did not add."""
-    KNOWS_ABORTABLE = auto()
-    """Is told TRANSACTION_ABORTABLE."""
-    LEAVES_ADDING = auto()
-    """Version 2 of the protocol."""
 
 
 def ask_about_existing(
@@ -56,22 +37,11 @@ def ask_about_existing(
     verifies: bool,
     of_client: bool,
 ) -> None:
-    """Ask the coordinator to add these, or only whether they are added. If one does not exist, none
-    is asked about: `on_reply` gets `PartitionsVerified` then, with UNKNOWN_TOPIC_OR_PARTITION for
-    it and OPERATION_NOT_ATTEMPTED for the others. Likewise if a client names an internal topic:
-    TOPIC_AUTHORIZATION_FAILED, whoever it is."""
-    topics = services.image.topics
-    refused = {
-        each: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        for each in sorted(event.partitions)
-        if each.topic not in topics or not 0 <= each.partition < len(topics[each.topic].partitions)
-    }
-    if of_client:
-        internal = [each for each in sorted(event.partitions) if each.topic in INTERNAL_TOPICS]
-        refused |= dict.fromkeys(internal, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    if refused:
-        codes = dict.fromkeys(sorted(event.partitions), ErrorCode.OPERATION_NOT_ATTEMPTED)
-        on_reply(PartitionsVerified(codes | refused))
+    """Ask the coordinator to add these, or only whether they are added. `on_reply` gets
+    `PartitionsVerified` at once where `what_cannot_be_added` says so."""
+    codes = what_cannot_be_added(event.partitions, services.image, by_client=of_client)
+    if codes:
+        on_reply(PartitionsVerified(codes))
     elif verifies:
         services.transactions.ask_about(
             VerifyPartitions(None, event.transactional_id, event.producer, event.partitions),
@@ -89,37 +59,15 @@ def verify(
     client: Client,
     on_codes: Callable[[Codes], None],
 ) -> None:
-    """Call `on_codes`, now or later, with what each partition's append is to be refused with, as
-    that client is told it; NONE: not refused."""
-
-    def on_reply(reply: object) -> None:
-        if isinstance(reply, KafkaError):
-            codes = dict.fromkeys(sorted(partitions), reply.code)
-        elif isinstance(reply, PartitionsVerified):
-            codes = reply.codes
-        else:
-            assert isinstance(reply, PartitionsAdded), reply
-            codes = {}
-        on_codes({partition: _told(code, client) for partition, code in codes.items()})
-
-    event: AddPartitions | VerifyPartitions
-    if not transactions.verifies_partitions and client is not Client.LEAVES_ADDING:
+    """Call `on_codes`, now or later, with what each partition's append is to be refused with."""
+    verifies = transactions.verifies_partitions
+    asked = question(transactional_id, producer, partitions, client, verifies=verifies)
+    if asked is None:
         on_codes({})
         return
-    if client is Client.LEAVES_ADDING:
-        event = AddPartitions(None, transactional_id, producer, partitions, _BUMPS_EPOCHS)
-    else:
-        event = VerifyPartitions(None, transactional_id, producer, partitions)
-    transactions.ask_wherever(event, on_reply)
 
+    def on_reply(reply: object) -> None:
+        assert isinstance(reply, PartitionsAdded | PartitionsVerified | KafkaError), reply
+        on_codes(refusals(asked, reply, client))
 
-def _told(code: ErrorCode, client: Client) -> ErrorCode:
-    if code is ErrorCode.PRODUCER_FENCED:
-        return ErrorCode.INVALID_PRODUCER_EPOCH
-    if code is ErrorCode.TRANSACTION_ABORTABLE and client is Client.OLD:
-        return ErrorCode.INVALID_TXN_STATE
-    if code in _TRY_AGAIN:
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    if code is ErrorCode.CONCURRENT_TRANSACTIONS and client is not Client.LEAVES_ADDING:
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    return code
+    transactions.ask_wherever(asked, on_reply)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import Producer
+from kafkalite.coordinator.transactions.verification import Client, Codes
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.messages.produce import (
     ProduceRequest,
@@ -22,7 +23,7 @@ from kafkalite.server.kept_requests import with_own_records
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.server.transaction_verification import verify
 from kafkalite.types import ZERO_UUID, TimestampMs, TopicPartition
 
 _FIRST_VERSION_WITH_ABORTABLE = 11
@@ -73,7 +74,12 @@ def append_verified(
     first = [batch for batch in batches if not batch.is_amid_a_transaction]
     if not first:
         return append(request, {})
-    asked, client = frozenset(batch.place for batch in first), _client(ctx.version)
+    asked = frozenset(batch.place for batch in first)
+    client = Client.of(
+        ctx.version,
+        knows_abortable_from=_FIRST_VERSION_WITH_ABORTABLE,
+        leaves_adding_from=_FIRST_VERSION_THAT_ADDS,
+    )
     arrived: list[Codes] = []
     kept = request
     parked: Parked | None = None
@@ -145,9 +151,3 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
             if header.is_transactional:
                 producer = Producer(header.producer_id, header.producer_epoch)
                 yield _Batch(partition, producer, header.base_sequence)
-
-
-def _client(version: int) -> Client:
-    if version >= _FIRST_VERSION_THAT_ADDS:
-        return Client.LEAVES_ADDING
-    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD

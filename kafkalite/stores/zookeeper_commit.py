@@ -13,6 +13,7 @@ from kafkalite.ports.zookeeper import (
     Create,
     Delete,
     Done,
+    Failure,
     Node,
     Operation,
     Refused,
@@ -68,11 +69,14 @@ class ZnodesCommit:
         path = results[-1] if made else last.path.rpartition("/")[0]
         assert isinstance(path, str)
 
-        def looked(found: Stat | object | None) -> None:
-            zxid = 0
-            if isinstance(found, Stat):
-                zxid = found.czxid if made else found.pzxid
-            self._put(operations, results, zxid)
+        def looked(found: Stat | Failure | None) -> None:
+            if isinstance(found, Failure):
+                # It is done; but the view cannot say how far it has come, and is read anew.
+                self._on_done(Refused(found))
+            elif found is None:
+                self._put(operations, results, zxid=0)  # Gone again, which a watch tells.
+            else:
+                self._put(operations, results, found.czxid if made else found.pzxid)
 
         self._zookeeper.exists(path, looked)
 

@@ -22,7 +22,8 @@ from kafkalite.log.files import Files
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import ImageWatcher
 from kafkalite.ports.network import Address, Network
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.server.storage import Storage
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.types import NO_BROKER_EPOCH, BrokerId

@@ -6,7 +6,6 @@ from kafkalite.controller.events import NewTopic
 from kafkalite.controller.replica_events import (
     AlteredPartition,
     AlterPartitions,
-    IsrMember,
     PartitionsAltered,
     ProposedIsr,
 )
@@ -16,7 +15,7 @@ from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
 )
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch
 from tests.controller.sample_cluster import Cluster, assignment, uuid
 from tests.controller.sample_partitions import change
 

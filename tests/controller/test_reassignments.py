@@ -6,7 +6,6 @@ from kafkalite.controller.events import LoseBroker, NewTopic
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     AlterReassignments,
-    IsrMember,
     ListReassignments,
     OngoingReassignment,
     OngoingReassignmentsOf,
@@ -21,7 +20,7 @@ from kafkalite.controller.replica_events import (
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
-from kafkalite.types import BrokerEpoch, BrokerId
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember
 from tests.controller.sample_cluster import Cluster, assignment, uuid
 from tests.controller.sample_partitions import change, ids
 

@@ -2,14 +2,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from kafkalite.controller.replica_events import (
-    AlteredPartition,
-    IsrMember,
-    ReplicaBody,
-    ReplicaEvent,
-)
+from kafkalite.controller.replica_events import AlteredPartition, ReplicaBody, ReplicaEvent
 from kafkalite.errors import ErrorCode
-from kafkalite.types import BrokerId
 from tests.controller.sample_cluster import uuid
 
 
@@ -21,6 +15,5 @@ def test_someone_waits_for_each_answer() -> None:
 
 
 def test_what_is_left_out_is_not_told() -> None:
-    assert IsrMember(BrokerId(1)).broker_epoch == -1
     refused = AlteredPartition(uuid(1), 0, ErrorCode.INVALID_UPDATE_VERSION)
     assert (refused.leader, refused.leader_epoch, refused.partition_epoch) == (-1, -1, -1)

@@ -9,8 +9,6 @@ import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -23,31 +21,25 @@ from kafkalite.metadata.store import (
     Loaded,
     MetadataSession,
     SessionLost,
-    StoreEvent,
 )
 from kafkalite.types import BrokerId, ControllerEpoch
 from tests.controller.sample_cluster import broker_registration
+from tests.metadata.listener import Listener
 from tests.metadata.sample_changes import partition, topic
 from tests.metadata.store_homes import CLUSTER_ID, Home
 
 
-class Member:
+class Member(Listener):
     """A broker's session, and all that it heard."""
 
     def __init__(self, home: Home, id: int, *, candidate: bool = True) -> None:
+        super().__init__()
         self.home = home
         self.id = id
-        self.heard: list[StoreEvent] = []
-        self.images: list[MetadataImage] = []
-        self.deltas: list[MetadataDelta] = []
         self.session: MetadataSession = home.store.open_session(BrokerId(id), self.heard.append)
-        self.session.watch(self._watch)
+        self.session.watch(self.watch)
         if candidate:
             self.session.run_for_controller()
-
-    def _watch(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        self.images.append(image)
-        self.deltas.append(delta)
 
     @property
     def epoch(self) -> ControllerEpoch:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from kafkalite.ports.memory_link import WINDOW_BYTES
 from kafkalite.ports.network import Address, Link
-from kafkalite.ports.network_memory import WINDOW_BYTES
 from kafkalite.testing.faults import Climate
 from kafkalite.testing.simulation import Simulation, run
 

@@ -139,9 +139,10 @@ def test_localhost_is_both_families_on_one_port() -> None:
     over_sockets(body)
 
 
-def test_the_empty_host_is_all_addresses() -> None:
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
+def test_all_addresses_are_those_of_both_families(host: str) -> None:
     async def body(network: SocketNetwork, clock: SteerableClock) -> None:
-        listener = network.listen("", 0, lambda peer: None)
+        listener = network.listen(host, 0, lambda peer: None)
         assert {address.host for address in listener.addresses} <= {"0.0.0.0", "::"}
         assert listener.address.host == "0.0.0.0"
         listener.close()

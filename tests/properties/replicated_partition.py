@@ -19,9 +19,10 @@ from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import Record, build_batch, read_records
 from kafkalite.replica.follower import Step
 from kafkalite.replica.followers import FollowerFetch
+from kafkalite.replica.held_back import ACKS_ALL
 from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.server.followed_partition import FollowedPartition
-from kafkalite.server.partition import ACKS_ALL, Partition
+from kafkalite.server.partition import Partition
 from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.server.replication_throttles import ReplicationThrottles
 from kafkalite.types import (
@@ -227,7 +228,7 @@ class World:
         code = self._verdict(id, proposal)
         if code is ErrorCode.NONE:
             self.image = self.image._replace(
-                isr=tuple(member.broker for member in proposal.isr),
+                isr=tuple(member.broker_id for member in proposal.isr),
                 partition_epoch=self.image.partition_epoch + 1,
             )
         leader = replica.partition.leader
@@ -248,7 +249,8 @@ class World:
             return ErrorCode.INVALID_UPDATE_VERSION
         epochs = {each.id: each.broker_epoch for each in self.up}
         for member in proposal.isr:
-            if member.broker not in epochs or member.epoch not in (-1, epochs[member.broker]):
+            registered = epochs.get(member.broker_id)
+            if registered is None or member.broker_epoch not in (-1, registered):
                 return ErrorCode.INELIGIBLE_REPLICA
         return ErrorCode.NONE
 

@@ -36,7 +36,6 @@ from kafkalite.controller.replica_events import (
     ElectionType,
     ElectLeaders,
     ElectUncleanLeaders,
-    IsrMember,
     PartitionsAltered,
     ProposedIsr,
     Reassignment,
@@ -50,7 +49,7 @@ from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.metadata.snapshot import changes_of
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
-from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId, LeaderEpoch, Uuid
+from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId, IsrMember, LeaderEpoch, Uuid
 from tests.controller.sample_cluster import NOW, broker_registration, uuid
 
 BROKERS = tuple(map(BrokerId, range(1, 5)))

@@ -6,9 +6,8 @@ import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.replica.followers import FollowerFetch
-from kafkalite.replica.isr_proposal import IsrMember
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, Offset, TimestampMs
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch, Offset, TimestampMs
 
 LAG_MS = 100
 
@@ -189,13 +188,13 @@ def test_the_isr_keeps_its_order_and_grows_at_its_end() -> None:
     fetched(three, 2, 10, now=1_050)
     proposal = three.expand(BrokerId(2))
     assert proposal is not None
-    assert [member.broker for member in proposal.isr] == [3, 1, 2]
-    three.altered(proposal, tuple(each.broker for each in proposal.isr), 22, TimestampMs(1_060))
+    assert [member.broker_id for member in proposal.isr] == [3, 1, 2]
+    three.altered(proposal, tuple(each.broker_id for each in proposal.isr), 22, TimestampMs(1_060))
     appended(three, 11, now=1_060)
     fetched(three, 3, 11, now=1_065)
     shrunk = three.shrink(TimestampMs(1_161))
     assert shrunk is not None
-    assert [member.broker for member in shrunk.isr] == [3, 1]
+    assert [member.broker_id for member in shrunk.isr] == [3, 1]
 
 
 def test_the_high_watermark_waits_for_one_that_is_proposed_to_join() -> None:
@@ -268,7 +267,7 @@ def test_who_does_not_catch_up_is_to_leave() -> None:
     assert three.shrink(TimestampMs(1_100)) is None
     proposal = three.shrink(TimestampMs(1_101))
     assert proposal is not None
-    assert [member.broker for member in proposal.isr] == [1, 2]
+    assert [member.broker_id for member in proposal.isr] == [1, 2]
     assert three.maximal_isr == brokers(1, 2, 3)
     assert altered(three, 1, 2)
     assert three.high_watermark == 10

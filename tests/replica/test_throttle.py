@@ -47,3 +47,11 @@ def test_what_is_eleven_seconds_ago_is_forgotten() -> None:
         slow.record(1_000, TimestampMs(second * 1_000))
     assert slow.is_exceeded(TimestampMs(11_999))
     assert not slow.is_exceeded(TimestampMs(40_000))
+
+
+def test_who_is_in_sync_never_waits() -> None:
+    slow = throttle(100)
+    slow.record(1_000, TimestampMs(0))
+    assert slow.must_wait(TimestampMs(0), is_in_sync=False)
+    assert not slow.must_wait(TimestampMs(0), is_in_sync=True)
+    assert not throttle(100).must_wait(TimestampMs(0), is_in_sync=False)

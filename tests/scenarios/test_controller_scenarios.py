@@ -53,7 +53,6 @@ from kafkalite.controller.replica_events import (
     AlterReassignments,
     ElectionType,
     ElectLeaders,
-    IsrMember,
     ListReassignments,
     PartitionsOf,
     ProposedIsr,
@@ -66,7 +65,7 @@ from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResource
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, TimestampMs
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch, TimestampMs
 from tests.controller.sample_cluster import assignment, broker_registration, uuid
 from tests.scenarios.transcript import Command, check, told
 

@@ -36,7 +36,8 @@ from kafkalite.protocol.messages.delete_topics import (
 )
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.partition import Partition
 from kafkalite.testing.client import Client
@@ -202,7 +203,7 @@ async def crashed(
 def end_process(simulation: Simulation, broker: Broker) -> None:
     """See `crashed`."""
     simulation.network.crash("broker")
-    broker._coordinators.stop()  # Their timers.
+    broker._services.coordinators.stop()  # Their timers.
     broker._storage.directory.abandon()
 
 

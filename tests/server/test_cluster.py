@@ -7,46 +7,30 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
-from tests.server.requests import batch, fetch, fetched, produce, produced, values
-from tests.server.running import FETCH, PRODUCE, simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.requests import batch, produce
+from tests.server.running import PRODUCE, simulated
+from tests.server.running_cluster import Cluster, three_brokers
 
 LAG_MS = 1_000
 
 
-def three(simulation: Simulation) -> AbstractAsyncContextManager[RunningCluster]:
-    return cluster_of(
+def three(simulation: Simulation) -> AbstractAsyncContextManager[Cluster]:
+    return three_brokers(
         simulation, replica_lag_time_max_ms=f"{LAG_MS}", replica_fetch_wait_max_ms="200"
     )
 
 
-async def send(
-    cluster: RunningCluster, records: bytearray, *, acks: int = -1
-) -> tuple[ErrorCode, int]:
+async def send(cluster: Cluster, records: bytearray, *, acks: int = -1) -> tuple[ErrorCode, int]:
     """To whoever leads t-0: code and base offset."""
-    request = produce("t", {0: records}, acks=acks, timeout_ms=2_000)
-    leader = cluster.partition("t").leader
-    response = await cluster.ask(leader, request, PRODUCE, ProduceResponse)
-    (answer,) = produced(response)
+    answer = await cluster.produce("t", records=records, acks=acks, timeout_ms=2_000)
     return ErrorCode(answer.error_code), answer.base_offset
 
 
-async def read(cluster: RunningCluster) -> list[bytes]:
-    """All that t-0 lets consumers see."""
-    leader = cluster.partition("t").leader
-    response = await cluster.ask(leader, fetch("t", {0: 0}), FETCH, FetchResponse)
-    return values(fetched(response)[0])
-
-
-async def make(cluster: RunningCluster, *replicas: int, **configs: str) -> None:
-    await cluster.running(1).create(
-        "t",
-        assignments=[list(replicas)],
-        configs={key.replace("_", "."): value for key, value in configs.items()},
-    )
+async def make(cluster: Cluster, *replicas: int, **configs: str) -> None:
+    settings = {key.replace("_", "."): value for key, value in configs.items()}
+    await cluster.create("t", replicas, configs=settings)
     await cluster.wait_ms(300)
 
 
@@ -68,12 +52,12 @@ async def test_a_leader_that_dies_before_it_answers(
         client.close()
         await cluster.wait_ms(50)
         await cluster.kill(2)
-        assert cluster.partition("t").leader == 3
+        assert cluster.leader("t") == 3
         record = batch(b"once", producer_id=producer_id, sequence=sequence)
         code, offset = await send(cluster, record)
         assert (code, offset) == (ErrorCode.NONE, copies - 1)
         await cluster.wait_ms(300)
-        assert await read(cluster) == [b"once"] * copies
+        assert await cluster.read("t") == [b"once"] * copies
 
 
 @simulated
@@ -87,13 +71,13 @@ async def test_all_of_a_leader_alone_are_too_few_for_a_record_s_life(
         assert await send(cluster, batch(b"kept")) == (ErrorCode.NONE, 0)
         await cluster.wait_ms(500)
         await cluster.kill(3)
-        assert cluster.partition("t").isr == (2,)
+        assert cluster.isr("t") == {2}
         assert await send(cluster, batch(b"lost")) == (ErrorCode.NONE, 1)
         await cluster.kill(2)
         await cluster.start(3)
         await cluster.wait_ms()
-        assert cluster.partition("t").leader == 3
-        assert await read(cluster) == [b"kept"]
+        assert cluster.leader("t") == 3
+        assert await cluster.read("t") == [b"kept"]
 
 
 @simulated
@@ -105,13 +89,13 @@ async def test_without_unclean_elections_it_waits_for_who_has_it(simulation: Sim
         await cluster.kill(2)
         await cluster.start(3)
         await cluster.wait_ms()
-        assert cluster.partition("t").leader == -1
+        assert cluster.leader("t") == -1
         await cluster.start(2)
         await cluster.wait_ms()
-        assert cluster.partition("t").leader == 2
+        assert cluster.leader("t") == 2
         await cluster.wait_ms(2 * LAG_MS)
-        assert await read(cluster) == [b"kept"]
-        assert set(cluster.partition("t").isr) == {2, 3}
+        assert await cluster.read("t") == [b"kept"]
+        assert cluster.isr("t") == {2, 3}
 
 
 @simulated
@@ -144,10 +128,10 @@ async def test_consumers_see_what_all_in_sync_have(simulation: Simulation) -> No
         await make(cluster, 2, 3)
         simulation.weather.partition({"broker-2"}, {"broker-3"})
         assert (await send(cluster, batch(b"x"), acks=1))[0] is ErrorCode.NONE
-        assert await read(cluster) == []
+        assert await cluster.read("t") == []
         await cluster.wait_ms(3 * LAG_MS)
-        assert cluster.partition("t").isr == (2,)
-        assert await read(cluster) == [b"x"]
+        assert cluster.isr("t") == {2}
+        assert await cluster.read("t") == [b"x"]
         simulation.weather.heal()
         simulation.network.deliver_held()
 
@@ -161,16 +145,16 @@ async def test_who_comes_back_does_not_lead_by_what_was_said_of_an_earlier_life(
         await make(cluster, 2, 1)
         assert await send(cluster, batch(b"kept")) == (ErrorCode.NONE, 0)
         await cluster.wait_ms(500)
-        cluster.brokers[1]._controller.stop()
+        cluster.brokers[1]._services.controller.stop()
         await cluster.kill(2)
         cluster.files[2].crash()
         await cluster.start(2)
         await cluster.wait_ms(500)
-        assert cluster.partition("t").leader == 2
+        assert cluster.leader("t") == 2
         assert (await send(cluster, batch(b"x")))[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER
         cluster.store.depose()
         await cluster.wait_ms(500)
-        assert cluster.partition("t").leader == 1
+        assert cluster.leader("t") == 1
         assert await send(cluster, batch(b"more")) == (ErrorCode.NONE, 1)
         await cluster.wait_ms(500)
-        assert await read(cluster) == [b"kept", b"more"]
+        assert await cluster.read("t") == [b"kept", b"more"]

@@ -40,8 +40,8 @@ from kafkalite.protocol.messages.unregister_broker import (
     UnregisterBrokerResponse,
 )
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import Cluster, three_brokers
 from tests.server.running import CREATE, simulated
+from tests.server.running_cluster import Cluster, three_brokers
 
 
 async def elect(cluster: Cluster, type: ElectionType, broker: int | None = None) -> int:

@@ -3,6 +3,10 @@ AlterConfigs answer is in `test_admin_answers.py`."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from kafkalite.config.described_keys import broker_keys
@@ -25,11 +29,13 @@ from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server import turns
 from kafkalite.testing.simulation import Simulation
+from tests.config.test_definitions import OTHER_DEFAULT
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, Running, served, simulated, start
 
 TOPIC, BROKER = 2, 4
+STATIC = 4
 SET, DELETE = 0, 1
 
 
@@ -55,7 +61,12 @@ async def alter(running: Running, topic: str, key: str, value: str | None) -> No
 
 
 async def describe(
-    running: Running, type: int, name: str, *keys: str, documentation: bool = False
+    running: Running,
+    type: int,
+    name: str,
+    *keys: str,
+    documentation: bool = False,
+    synonyms: bool = False,
 ) -> dict[str, DescribeConfigsResourceResult]:
     request = DescribeConfigsRequest(
         resources=[
@@ -64,6 +75,7 @@ async def describe(
             )
         ],
         include_documentation=documentation,
+        include_synonyms=synonyms,
     )
     answer = await (await running.client()).ask(request, 4, DescribeConfigsResponse)
     assert answer.results[0].error_code == ErrorCode.NONE, answer
@@ -137,6 +149,62 @@ async def test_a_broker_s_own_settings_are_shown_and_act(running: Running) -> No
     assert broker["message.max.bytes"].value == "200"
     assert broker["broker.id"].value == broker["node.id"].value == "1"
     assert await produce_size(running, 300) == ErrorCode.MESSAGE_TOO_LARGE
+
+
+# Any: JSON.
+DESCRIBED: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent.parent / "data" / "configs.json").read_text()
+)["broker"]
+SET_HERE = {
+    row["name"].replace(".", "_"): row["value"]
+    for row in DESCRIBED
+    if row["name"].startswith(("offsets.", "transaction.", "share.", "group.initial."))
+    and row["config_source"] == STATIC
+}
+"""What the broker that was described had in its properties, and may be set anywhere."""
+NOT_COMPARED = {
+    "super.users": "set, and no key of a broker's",
+    **dict.fromkeys(
+        (
+            "advertised.listeners",
+            "authorizer.class.name",
+            "broker.id",
+            "controller.listener.names",
+            "controller.quorum.bootstrap.servers",
+            "inter.broker.listener.name",
+            "listener.security.protocol.map",
+            "listeners",
+            "log.dirs",
+            "node.id",
+            "process.roles",
+        ),
+        "where that broker was",
+    ),
+    **OTHER_DEFAULT,
+}
+
+
+@served(**SET_HERE)
+async def test_a_fresh_broker_is_described_as_kafka_describes_its_own(running: Running) -> None:
+    described = await describe(running, BROKER, "1", synonyms=True)
+    ours = {
+        name: {
+            "name": config.name,
+            "value": config.value,
+            "config_type": config.config_type,
+            "config_source": config.config_source,
+            "read_only": config.read_only,
+            "is_sensitive": config.is_sensitive,
+            "synonyms": [
+                {"name": layer.name, "value": layer.value, "source": layer.source}
+                for layer in config.synonyms
+            ],
+        }
+        for name, config in described.items()
+        if not name.startswith("kafkalite.") and name not in NOT_COMPARED
+    }
+    assert len(ours) > 320
+    assert ours == {row["name"]: row for row in DESCRIBED if row["name"] not in NOT_COMPARED}
 
 
 @served()

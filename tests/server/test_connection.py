@@ -9,15 +9,8 @@ import pytest
 
 from kafkalite.errors import InvariantError, ProtocolError
 from kafkalite.ports.network import Address
-from kafkalite.server.connection import (
-    BYTES_AHEAD,
-    REQUESTS_A_TURN,
-    REQUESTS_AHEAD,
-    TURN_MS,
-    Answer,
-    ClientConnection,
-    Pending,
-)
+from kafkalite.server.answer_queue import BYTES_AHEAD, REQUESTS_AHEAD, Pending
+from kafkalite.server.connection import REQUESTS_A_TURN, TURN_MS, Answer, ClientConnection
 from tests.server.connection_world import FakeSlice, World, frame
 
 # Frames.

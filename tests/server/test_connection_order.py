@@ -6,7 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kafkalite.server.connection import REQUESTS_A_TURN, REQUESTS_AHEAD, Answer, Pending
+from kafkalite.server.answer_queue import REQUESTS_AHEAD, Pending
+from kafkalite.server.connection import REQUESTS_A_TURN, Answer
 from kafkalite.server.receive_buffer import BufferPool
 from tests.server.connection_world import World, frame
 

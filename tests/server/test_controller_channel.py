@@ -23,7 +23,6 @@ from kafkalite.controller.events import (
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     BrokerShutDown,
-    IsrMember,
     PartitionsAltered,
     ProposedIsr,
     ShutDownBroker,
@@ -43,25 +42,25 @@ from kafkalite.protocol.messages.controlled_shutdown import (
 )
 from kafkalite.server.controller_channel import RETRY_MS
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerEpoch, BrokerId, ProducerId, Uuid
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, ProducerId, Uuid
 from tests.server.running import simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.running_cluster import Cluster, three_brokers
 
 BOTH = pytest.mark.parametrize("id", [1, 2], ids=["here", "over the wire"])
 
 
-def asked(cluster: RunningCluster, id: int, event: Any) -> list[Any]:  # Any: each has its own.
+def asked(cluster: Cluster, id: int, event: Any) -> list[Any]:  # Any: each has its own.
     """What broker `id` hears when it asks: it comes into the list."""
     replies: list[Any] = []
-    cluster.brokers[id]._controller.submit(event, replies.append)
+    cluster.brokers[id]._services.controller.submit(event, replies.append)
     return replies
 
 
-def epoch(cluster: RunningCluster, id: int) -> BrokerEpoch:
+def epoch(cluster: Cluster, id: int) -> BrokerEpoch:
     return cluster.store.image.brokers[BrokerId(id)].epoch
 
 
-async def answer(cluster: RunningCluster, id: int, event: Any) -> Any:  # Any: as above.
+async def answer(cluster: Cluster, id: int, event: Any) -> Any:  # Any: as above.
     replies = asked(cluster, id, event)
     await cluster.wait_ms(10)
     (reply,) = replies
@@ -71,7 +70,7 @@ async def answer(cluster: RunningCluster, id: int, event: Any) -> Any:  # Any: a
 @BOTH
 @simulated
 async def test_producer_ids(simulation: Simulation, id: int) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         event = AllocateProducerIds(None, BrokerId(id), epoch(cluster, id))
         first, second = await answer(cluster, id, event), await answer(cluster, id, event)
         assert isinstance(first, ProducerIdBlock)
@@ -83,7 +82,7 @@ async def test_producer_ids(simulation: Simulation, id: int) -> None:
 @BOTH
 @simulated
 async def test_topics_that_are_needed(simulation: Simulation, id: int) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         wanted = (
             NewTopic("t", num_partitions=2, configs=(("retention.ms", "5"),)),
             NewTopic("no such name!"),
@@ -103,8 +102,8 @@ async def test_topics_that_are_needed(simulation: Simulation, id: int) -> None:
 @BOTH
 @simulated
 async def test_in_sync_replicas(simulation: Simulation, id: int) -> None:
-    async with cluster_of(simulation, replica_lag_time_max_ms="600000") as cluster:
-        await cluster.running(1).create("t", 2, assignments=[[id, 3], [3, id]])
+    async with three_brokers(simulation, replica_lag_time_max_ms="600000") as cluster:
+        await cluster.create("t", [id, 3], [3, id])
         topic = cluster.store.image.topics["t"]
         before = topic.partitions[0]
         proposed = ProposedIsr(
@@ -123,8 +122,8 @@ async def test_in_sync_replicas(simulation: Simulation, id: int) -> None:
 @BOTH
 @simulated
 async def test_folders(simulation: Simulation, id: int) -> None:
-    async with cluster_of(simulation) as cluster:
-        await cluster.running(1).create("t", assignments=[[id]])
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [id])
         topic = cluster.store.image.topics["t"]
         me = cluster.store.image.brokers[BrokerId(id)]
         replica = ReplicaDirectory(topic.id, 0, me.log_dirs[0])
@@ -132,33 +131,33 @@ async def test_folders(simulation: Simulation, id: int) -> None:
         assert isinstance(known, DirectoriesKnown)
         failed = FailDirectories(None, me.id, me.epoch, me.log_dirs)
         assert isinstance(await answer(cluster, id, failed), DirectoriesKnown)
-        assert cluster.partition("t").leader == -1
+        assert cluster.image("t").leader == -1
 
 
 @BOTH
 @simulated
 async def test_the_end(simulation: Simulation, id: int) -> None:
-    async with cluster_of(simulation) as cluster:
-        await cluster.running(1).create("t", assignments=[[id, 3]])
-        await cluster.running(1).create("alone", assignments=[[id]])
+    async with three_brokers(simulation) as cluster:
+        await cluster.create("t", [id, 3])
+        await cluster.create("alone", [id])
         reply = await answer(cluster, id, ShutDownBroker(None, BrokerId(id), epoch(cluster, id)))
         assert reply == BrokerShutDown(())
-        assert cluster.partition("t").leader == 3
-        assert cluster.partition("alone").leader == -1
+        assert cluster.image("t").leader == 3
+        assert cluster.image("alone").leader == -1
 
 
 @simulated
 async def test_what_clients_ask_does_not_go_over_the_wire_by_itself(
     simulation: Simulation,
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         (reply,) = asked(cluster, 2, DeleteTopics(None, ()))
         assert reply.code is ErrorCode.NOT_CONTROLLER
 
 
 @simulated
 async def test_it_finds_the_next_controller(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         simulation.weather.partition({"broker-1"}, {"broker-3"})
         replies = asked(cluster, 3, AllocateProducerIds(None, BrokerId(3), epoch(cluster, 3)))
         await cluster.wait_ms(5_000)
@@ -172,7 +171,7 @@ async def test_it_finds_the_next_controller(simulation: Simulation) -> None:
 
 @simulated
 async def test_its_time_is_limited(simulation: Simulation) -> None:
-    async with cluster_of(simulation, request_timeout_ms="3000") as cluster:
+    async with three_brokers(simulation, request_timeout_ms="3000") as cluster:
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         replies = asked(cluster, 2, AllocateProducerIds(None, BrokerId(2), epoch(cluster, 2)))
         await cluster.wait_ms(3_000 + 2 * RETRY_MS)
@@ -185,7 +184,7 @@ async def test_its_time_is_limited(simulation: Simulation) -> None:
 
 @simulated
 async def test_who_waits_hears_when_the_broker_stops(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         replies = asked(cluster, 2, AllocateProducerIds(None, BrokerId(2), epoch(cluster, 2)))
         await cluster.kill(2)
@@ -197,7 +196,7 @@ async def test_who_waits_hears_when_the_broker_stops(simulation: Simulation) -> 
 
 @simulated
 async def test_who_is_not_the_controller_says_so(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         partition = await cluster.ask(2, AlterPartitionRequest(), 3, AlterPartitionResponse)
         heartbeat = await cluster.ask(2, BrokerHeartbeatRequest(), 1, BrokerHeartbeatResponse)
         shutdown = await cluster.ask(2, ControlledShutdownRequest(), 3, ControlledShutdownResponse)
@@ -208,6 +207,6 @@ async def test_who_is_not_the_controller_says_so(simulation: Simulation) -> None
 @simulated
 async def test_members_without_epochs_are_taken(simulation: Simulation) -> None:
     """As brokers of older releases propose them."""
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         answer = await cluster.ask(1, AlterPartitionRequest(broker_id=9), 2, AlterPartitionResponse)
         assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH

@@ -301,6 +301,40 @@ async def test_an_old_leader_epoch_is_fenced_and_the_new_one_told(simulation: Si
             )
 
 
+@pytest.mark.parametrize(
+    ("epoch", "offset", "told"),
+    [
+        (0, 1, None),
+        (0, 2, (0, 1)),
+        (1, 1, (0, 1)),
+        (2, 2, None),
+        (2, 3, (2, 2)),
+        (3, 1, ErrorCode.OFFSET_OUT_OF_RANGE),
+    ],
+)
+@simulated
+async def test_a_client_whose_log_has_parted_is_told_where(
+    simulation: Simulation, epoch: int, offset: int, told: tuple[int, int] | ErrorCode | None
+) -> None:
+    """Who names the epoch of the last record that it has (KIP-595). Here one was written in epoch
+    0, and one in epoch 2."""
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        other.change("t", isr=[1])
+        await running.produce("t", b"x")
+        other.change("t", leader=2)
+        other.change("t", leader=1)
+        await running.produce("t", b"y")
+        request = fetch("t", {0: offset}, max_wait_ms=0)
+        request.topics[0].partitions[0].last_fetched_epoch = epoch
+        (data,) = await ask(running, request)
+        assert data.error_code == (told if isinstance(told, ErrorCode) else 0)
+        parted = data.diverging_epoch
+        expected = told if isinstance(told, tuple) else (-1, -1)
+        assert (parted.epoch, parted.end_offset) == expected
+        assert bool(len(data.records or b"")) == (told is None and offset < 2)
+
+
 @simulated
 async def test_a_partition_that_moves_wakes_its_fetches_and_tells_where_it_went(
     simulation: Simulation,

@@ -122,7 +122,9 @@ async def test_a_topic_that_cannot_be_made_is_waited_for_no_longer_than_a_reques
 ) -> None:
     async with start(simulation, settings={"request.timeout.ms": "2000"}) as running:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.broker._controller, "submit", lambda event, on_reply: None)
+            patch.setattr(
+                running.broker._services.controller, "submit", lambda event, on_reply: None
+            )
             asked = FindCoordinatorRequest(coordinator_keys=[key], key_type=key_type)
             answer = (await running.client()).send(asked, 6, FindCoordinatorResponse)
             await running.wait_ms(1999)

@@ -26,6 +26,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.messages.update_features import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
@@ -36,11 +37,12 @@ from kafkalite.server.controller_channel import RETRY_MS
 from kafkalite.server.peer_connection import OnResponse
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId
-from tests.server.running import creatable, simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PRODUCE, creatable, simulated
+from tests.server.running_cluster import Cluster, cluster_of, three_brokers
 
 
-async def create(cluster: RunningCluster, id: int, name: str, timeout_ms: int = 5_000) -> int:
+async def create(cluster: Cluster, id: int, name: str, timeout_ms: int = 5_000) -> int:
     """The code of a topic that broker `id` is asked to create."""
     request = CreateTopicsRequest(topics=[creatable(name)], timeout_ms=timeout_ms)
     response = await cluster.ask(id, request, 7, CreateTopicsResponse)
@@ -52,13 +54,17 @@ async def create(cluster: RunningCluster, id: int, name: str, timeout_ms: int = 
 async def test_any_broker_takes_what_the_controller_decides(
     simulation: Simulation, id: int
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         assert cluster.controller == 1
         request = CreateTopicsRequest(topics=[creatable("t", 3)], timeout_ms=5_000)
         response = await cluster.ask(id, request, 7, CreateTopicsResponse)
         (topic,) = response.topics
         assert (topic.name, topic.error_code, topic.num_partitions) == ("t", 0, 3)
         assert topic.topic_id == cluster.store.image.topics["t"].id
+        for index, each in enumerate(cluster.store.image.topics["t"].partitions):
+            request_there = produce("t", {index: batch(b"x")}, acks=1)
+            told = await cluster.ask(each.leader, request_there, PRODUCE, ProduceResponse)
+            assert produced(told)[0].error_code == ErrorCode.NONE, "it may be used at once"
         refused = await cluster.ask(id, request, 5, CreateTopicsResponse)
         assert refused.topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
         deleted = await cluster.ask(
@@ -72,7 +78,7 @@ async def test_any_broker_takes_what_the_controller_decides(
 async def test_what_is_refused_before_its_handler_is_refused_as_anywhere(
     simulation: Simulation,
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         assert [await create(cluster, id, "t", timeout_ms=0) for id in (1, 2)] == [
             ErrorCode.REQUEST_TIMED_OUT
         ] * 2
@@ -82,7 +88,7 @@ async def test_what_is_refused_before_its_handler_is_refused_as_anywhere(
 async def test_it_is_handed_over_once(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         link = cluster.brokers[2].link
         assert link is not None
         ask, asked = link.peers.ask, []
@@ -99,7 +105,7 @@ async def test_it_is_handed_over_once(
 
 @simulated
 async def test_answers_come_in_the_order_of_the_requests(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         client = await cluster.client(2)
         first = client.send(
             CreateTopicsRequest(topics=[creatable("t")], timeout_ms=5_000), 7, CreateTopicsResponse
@@ -111,7 +117,7 @@ async def test_answers_come_in_the_order_of_the_requests(simulation: Simulation)
 
 @simulated
 async def test_nobody_hears_that_the_controller_has_moved(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         assert await create(cluster, 3, "a") == 0
         cluster.store.depose()
         assert cluster.controller == 2
@@ -124,7 +130,7 @@ async def test_nobody_hears_that_the_controller_has_moved(simulation: Simulation
 
 @simulated
 async def test_while_there_is_no_controller_it_waits(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         await create(cluster, 2, "a")
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         request = CreateTopicsRequest(topics=[creatable("b")], timeout_ms=60_000)
@@ -139,7 +145,7 @@ async def test_while_there_is_no_controller_it_waits(simulation: Simulation) -> 
 
 @simulated
 async def test_what_nobody_decides_in_time_is_refused(simulation: Simulation) -> None:
-    async with cluster_of(simulation, request_timeout_ms="2000") as cluster:
+    async with three_brokers(simulation, request_timeout_ms="2000") as cluster:
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         before_ms = simulation.clock.now_ms()
         assert await create(cluster, 2, "b") == ErrorCode.REQUEST_TIMED_OUT
@@ -150,7 +156,7 @@ async def test_what_nobody_decides_in_time_is_refused(simulation: Simulation) ->
 
 @simulated
 async def test_a_client_that_has_gone_is_forgotten(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         client = await cluster.client(2, "gone")
         answer = client.send(
@@ -180,7 +186,7 @@ async def test_a_client_that_has_gone_is_forgotten(simulation: Simulation) -> No
 async def test_envelopes_around_something_else_are_refused(
     simulation: Simulation, data: bytes, code: ErrorCode
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         request = EnvelopeRequest(request_data=data, client_host_address=bytes(4))
         answer = await cluster.ask(1, request, 0, EnvelopeResponse)
         assert (answer.error_code, answer.response_data) == (code, None)
@@ -192,7 +198,7 @@ async def test_envelopes_around_something_else_are_refused(
 async def test_topics_that_a_request_needs_are_made_through_any_broker(
     simulation: Simulation,
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         request = MetadataRequest(
             topics=[MetadataRequestTopic(name="t")], allow_auto_topic_creation=True
         )
@@ -208,7 +214,7 @@ async def test_topics_that_a_request_needs_are_made_through_any_broker(
 
 @simulated
 async def test_producer_ids_of_two_brokers_are_never_the_same(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
         ids = [
             (await cluster.ask(id, request, 4, InitProducerIdResponse)).producer_id
@@ -222,7 +228,7 @@ async def test_producer_ids_of_two_brokers_are_never_the_same(simulation: Simula
 async def test_a_broker_is_asked_about_its_own_settings_wherever_the_controller_is(
     simulation: Simulation,
 ) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
 
         async def alter(asked: int, about: str) -> int:
             change = AlterableConfig(name="log.retention.ms", config_operation=0, value="60000")
@@ -239,7 +245,7 @@ async def test_a_broker_is_asked_about_its_own_settings_wherever_the_controller_
 
 @simulated
 async def test_features_are_changed_through_any_broker(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         for id, level in ((3, 1), (2, 2), (1, 1)):
             update = FeatureUpdateKey(
                 feature="transaction.version", max_version_level=level, upgrade_type=level % 2 + 1
@@ -252,7 +258,7 @@ async def test_features_are_changed_through_any_broker(simulation: Simulation) -
 
 @simulated
 async def test_what_brokers_ask_each_other_is_not_told_to_clients(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         answer = await cluster.ask(1, ApiVersionsRequest(), 0, ApiVersionsResponse)
         keys = {each.api_key for each in answer.api_keys}
         assert not keys & {7, 56, 58, 63, 67, 73}
@@ -262,7 +268,7 @@ async def test_what_brokers_ask_each_other_is_not_told_to_clients(simulation: Si
 async def test_it_is_served_on_the_brokers_own_listener_alone(simulation: Simulation) -> None:
     async with cluster_of(
         simulation,
-        (1,),
+        1,
         listeners="OWN://localhost:7000,PLAINTEXT://localhost:9092",
         listener_security_protocol_map="OWN:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         inter_broker_listener_name="OWN",

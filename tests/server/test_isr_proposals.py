@@ -16,11 +16,11 @@ from kafkalite.controller.replica_events import (
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
-from kafkalite.replica.isr_proposal import IsrMember, IsrProposal
+from kafkalite.replica.isr_proposal import IsrProposal
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server.isr_proposals import RETRY_MS, IsrProposals
 from kafkalite.server.partition import Partition
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, Offset, Uuid
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch, Offset, Uuid
 from tests.log.log_fixtures import log_directory
 from tests.server.hand_clock import HandClock
 from tests.server.led_partitions import follower_at

@@ -14,7 +14,8 @@ import pytest
 from kafkalite.ports.network import Address, Link, Network
 from kafkalite.ports.network_memory import MemoryNetwork
 from kafkalite.ports.network_sockets import SocketNetwork
-from kafkalite.server.connection import Answer, ClientConnection, Pending
+from kafkalite.server.answer_queue import Pending
+from kafkalite.server.connection import Answer, ClientConnection
 from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.testing.clock import SteerableClock

@@ -13,19 +13,19 @@ from kafkalite.server.transaction_markers import Marker
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 from tests.server.running import simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.running_cluster import Cluster, three_brokers
 
 MARKER = Marker(ProducerId(7), ProducerEpoch(0), True, 0, 1)
 
 
-async def spread(cluster: RunningCluster) -> list[TopicPartition]:
+async def spread(cluster: Cluster) -> list[TopicPartition]:
     """Partition N of a topic, led by broker N + 1 and nobody else's."""
-    await cluster.running(cluster.controller).create("t", assignments=[[1], [2], [3]])
+    await cluster.create("t", [1], [2], [3])
     return [TopicPartition("t", index) for index in range(3)]
 
 
 def write(
-    cluster: RunningCluster, partitions: list[TopicPartition], timeout_ms: int = 1_000
+    cluster: Cluster, partitions: list[TopicPartition], timeout_ms: int = 1_000
 ) -> list[dict[TopicPartition, ErrorCode]]:
     """Broker 1 sends the marker. What it hears comes into the list."""
     heard: list[dict[TopicPartition, ErrorCode]] = []
@@ -34,7 +34,7 @@ def write(
     return heard
 
 
-async def end_offset(cluster: RunningCluster, of: TopicPartition) -> int:
+async def end_offset(cluster: Cluster, of: TopicPartition) -> int:
     request = ListOffsetsRequest(
         topics=[
             ListOffsetsTopic(
@@ -50,7 +50,7 @@ async def end_offset(cluster: RunningCluster, of: TopicPartition) -> int:
 
 @simulated
 async def test_each_broker_writes_to_what_it_leads(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         partitions = await spread(cluster)
         heard = write(cluster, partitions)
         await cluster.wait_ms()
@@ -60,10 +60,10 @@ async def test_each_broker_writes_to_what_it_leads(simulation: Simulation) -> No
 
 @simulated
 async def test_what_does_not_get_there_is_told(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         partitions = await spread(cluster)
         await cluster.kill(3)
-        assert cluster.partition("t", 2).leader == -1
+        assert cluster.image("t", 2).leader == -1
         simulation.weather.partition({"broker-1"}, {"broker-2"})
         gone = TopicPartition("gone", 0)
         heard = write(cluster, [*partitions, gone])
@@ -82,5 +82,5 @@ async def test_what_does_not_get_there_is_told(simulation: Simulation) -> None:
 
 @simulated
 async def test_nothing_is_written_at_once(simulation: Simulation) -> None:
-    async with cluster_of(simulation) as cluster:
+    async with three_brokers(simulation) as cluster:
         assert write(cluster, []) == [{}]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import Cluster, three_brokers
 from tests.server.running import simulated
+from tests.server.running_cluster import Cluster, three_brokers
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 

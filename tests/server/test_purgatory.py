@@ -12,8 +12,9 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.schema import Response
+from kafkalite.replica.held_back import ACKS_ALL
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.server.partition import ACKS_ALL, Partition
+from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommitWait, FetchWait, MakeAnswer, Parked
 from kafkalite.testing.clock import START_MS
 from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, Uuid

@@ -35,7 +35,8 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.testing.client import Client
 from kafkalite.testing.clock import SteerableClock
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
@@ -138,16 +139,22 @@ async def test_port_0_is_a_free_one_and_the_bound_one_is_told(real: Real) -> Non
     assert await real.told(await real.connect()) == [("127.0.0.1", address.port)]
 
 
-@on_sockets(listeners="PLAINTEXT://0.0.0.0:0")
-async def test_a_wildcard_is_never_told_but_the_address_that_was_reached(real: Real) -> None:
-    port = real.broker.addresses[0].port
-    for host in ("127.0.0.1", "127.0.0.2"):
-        client = await Client.connect(real.network, Address(host, port))
-        real.clients.append(client)
-        assert await real.told(client) == [(host, port)]
-    (endpoint,) = real.broker.image.brokers[real.broker.image.controller_id].endpoints
-    assert endpoint.host not in ("", "0.0.0.0", "::")
-    assert endpoint.port == port
+@pytest.mark.parametrize("wildcard", ["", "0.0.0.0", "[::]"])
+def test_a_wildcard_is_never_told_but_the_address_that_was_reached(wildcard: str) -> None:
+    """Whichever it is, both families are listened on."""
+
+    @on_sockets(listeners=f"PLAINTEXT://{wildcard}:0")
+    async def talk(real: Real) -> None:
+        port = real.broker.addresses[0].port
+        for host in ("127.0.0.1", "127.0.0.2", "::1"):
+            client = await Client.connect(real.network, Address(host, port))
+            real.clients.append(client)
+            assert await real.told(client) == [(host, port)]
+        (endpoint,) = real.broker.image.brokers[real.broker.image.controller_id].endpoints
+        assert endpoint.host not in ("", "0.0.0.0", "::")
+        assert endpoint.port == port
+
+    talk()
 
 
 @on_sockets(

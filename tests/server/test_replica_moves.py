@@ -7,7 +7,7 @@ from errno import EIO
 
 import pytest
 
-from kafkalite.errors import ErrorCode
+from kafkalite.errors import ErrorCode, InvariantError
 from kafkalite.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -18,6 +18,7 @@ from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
+from kafkalite.server import replica_moves
 from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, Offset
@@ -156,14 +157,14 @@ async def test_records_that_are_deleted_stay_deleted(simulation: Simulation) -> 
         await running.create("t")
         await running.produce("t", b"a", b"b", b"c")
         await running.produce("t", b"d")
-        partition = running.broker._replicas.find("t", 0)
+        partition = running.broker._services.replicas.find("t", 0)
         partition.log.delete_records(Offset(1))
         target = other(home(disks, "t"))
         await alter(running, (PLACES[target], "t", [0]))
         await arrive(running, disks, "t", target)
         assert (partition.log.log_start_offset, partition.log.end_offset) == (1, 4)
     async with serving(simulation, disks) as running:
-        log = running.broker._replicas.find("t", 0).log
+        log = running.broker._services.replicas.find("t", 0).log
         assert (log.log_start_offset, log.end_offset) == (1, 4)
 
 
@@ -232,7 +233,7 @@ async def test_the_next_start_moves_on(simulation: Simulation) -> None:
                     break
                 await running.wait_ms()
             assert len(folders(disks, "-future")) == 1
-            (move,) = running.broker._moves.under_way
+            (move,) = running.broker._services.moves.under_way
             copied = move.log.segments[0].file
     assert move.log.segments[0].file is not copied, "a stop has let go of it"
     async with serving(simulation, disks) as running:
@@ -288,7 +289,7 @@ async def test_a_transaction_goes_on(simulation: Simulation, commits: bool) -> N
         target = other(home(disks, "t"))
         await alter(running, (PLACES[target], "t", [0]))
         await arrive(running, disks, "t", target)
-        partition = running.broker._replicas.find("t", 0)
+        partition = running.broker._services.replicas.find("t", 0)
         assert (partition.last_stable_offset, partition.high_watermark) == (0, 1)
         assert await producer.send("t", b"after") is ErrorCode.NONE
         assert await producer.end(commits=commits) is ErrorCode.NONE
@@ -310,3 +311,46 @@ async def test_a_topic_that_is_deleted_takes_its_copy_along(simulation: Simulati
         await running.wait_ms(200)
         assert folders(disks, "-future") == folders(disks, "-delete") == []
         assert not any(disks.homes("t").values())
+
+
+@simulated
+async def test_what_must_hold_of_a_copy_and_does_not_ends_the_broker(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = InvariantError("this was not read")
+
+    def break_off(*_: object, **__: object) -> int:
+        raise broken
+
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        await running.produce("t", b"x")
+        start = home(disks, "t")
+        with monkeypatch.context() as patch:
+            patch.setattr(replica_moves, "append_as_follower", break_off)
+            await alter(running, (PLACES[other(start)], "t", [0]))
+            await running.wait_ms(100)
+        assert running.broker.failure is broken
+    async with serving(simulation, disks) as running:
+        assert await read_all(running, "t") == [b"x"]
+        assert home(disks, "t") == start
+
+
+@simulated
+async def test_a_broker_that_fails_leaves_the_rest_of_a_copy_to_the_next_start(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        await running.produce("t", b"x")
+        target = other(home(disks, "t"))
+        with monkeypatch.context() as patch:
+            patch.setattr(ReplicaMoves, "_arrive", lambda self, move: running.wait_ms())
+            await alter(running, (PLACES[target], "t", [0]))
+            await running.wait_ms(10)
+            running.broker.fail(InvariantError("elsewhere"))
+            await running.broker.kill()
+    async with serving(simulation, disks) as running:
+        await arrive(running, disks, "t", target)

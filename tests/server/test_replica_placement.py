@@ -18,9 +18,9 @@ from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
 from kafkalite.replica.read_replica import RACK_AWARE
 from kafkalite.server.offset_lookup import LATEST
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import Cluster, three_brokers
 from tests.server.requests import fetch, fetched, list_offsets, values
 from tests.server.running import simulated
+from tests.server.running_cluster import Cluster, three_brokers
 
 
 async def reassign(cluster: Cluster, replicas: Sequence[int]) -> None:

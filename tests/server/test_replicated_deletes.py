@@ -5,8 +5,8 @@ from __future__ import annotations
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.delete_records import DeleteRecordsResponse
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import three_brokers
 from tests.server.running import simulated
+from tests.server.running_cluster import three_brokers
 
 
 def told(response: DeleteRecordsResponse) -> int:

@@ -14,9 +14,9 @@ from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import NO_LEADER
-from tests.server.cluster_of_three import three_brokers
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, simulated
+from tests.server.running_cluster import three_brokers
 
 
 @simulated

@@ -14,8 +14,8 @@ from kafkalite.protocol.messages.incremental_alter_configs import (
 )
 from kafkalite.server.replication_throttles import FETCHING_RATE, SENDING_RATE
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import Cluster, three_brokers
 from tests.server.running import simulated
+from tests.server.running_cluster import Cluster, three_brokers
 
 REPLICAS = {
     SENDING_RATE: "leader.replication.throttled.replicas",

@@ -261,13 +261,15 @@ async def test_a_topic_that_is_made_again_has_another_id_and_nothing_of_the_old_
     running: Running,
 ) -> None:
     old = await running.create("t", 2)
-    await running.produce("t", b"old")
+    client = await running.client()
+    first = produce("t", {0: batch(b"old", producer_id=7, sequence=0)})
+    assert produced(await client.ask(first, 9, ProduceResponse))[0].base_offset == 0
     await running.delete("t")
     new = await running.create("t")
     assert old.id != new.id
     assert await running.read("t") == []
-    assert await running.produce("t", b"new") == 0
-    client = await running.client()
+    again = produce("t", {0: batch(b"new", producer_id=7, sequence=0)})
+    assert produced(await client.ask(again, 9, ProduceResponse))[0].base_offset == 0
     fetch_old = await client.ask(fetch(old.id, {0: 0}), 13, FetchResponse)
     assert fetched(fetch_old)[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
     produce_old = await client.ask(produce(old.id, {0: batch(b"x")}), 13, ProduceResponse)

@@ -18,13 +18,13 @@ from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from tests.server.requests import batch, produce, produced
 from tests.server.running import simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.running_cluster import Cluster, three_brokers
 
 NOT_ADDED, ADDS = 11, 12
 """Versions of Produce: the client adds partitions itself, or has the first produce add them."""
 
 
-async def begin(cluster: RunningCluster) -> tuple[int, int]:
+async def begin(cluster: Cluster) -> tuple[int, int]:
     """The coordinator of the id, and the producer's id."""
     find = FindCoordinatorRequest(key_type=1, coordinator_keys=["id"])
     found = await cluster.ask(1, find, 4, FindCoordinatorResponse)
@@ -36,7 +36,7 @@ async def begin(cluster: RunningCluster) -> tuple[int, int]:
 
 
 async def write(
-    cluster: RunningCluster, leader: int, producer_id: int, version: int, sequence: int = 0
+    cluster: Cluster, leader: int, producer_id: int, version: int, sequence: int = 0
 ) -> ErrorCode:
     """Into the partition that this broker leads."""
     records = batch(b"x", producer_id=producer_id, sequence=sequence, is_transactional=True)
@@ -54,16 +54,16 @@ async def write(
 async def test_the_coordinator_is_asked_wherever_it_is(
     simulation: Simulation, version: int, code: ErrorCode
 ) -> None:
-    async with cluster_of(simulation, transaction_state_log_num_partitions="1") as cluster:
-        await cluster.running(1).create("t", assignments=[[1], [2], [3]])
+    async with three_brokers(simulation, transaction_state_log_num_partitions="1") as cluster:
+        await cluster.create("t", [1], [2], [3])
         _, producer_id = await begin(cluster)
         assert [await write(cluster, id, producer_id, version) for id in (1, 2, 3)] == [code] * 3
 
 
 @simulated
 async def test_without_a_coordinator_it_is_to_be_tried_again(simulation: Simulation) -> None:
-    async with cluster_of(simulation, transaction_state_log_num_partitions="1") as cluster:
-        await cluster.running(1).create("t", assignments=[[1], [2], [3]])
+    async with three_brokers(simulation, transaction_state_log_num_partitions="1") as cluster:
+        await cluster.create("t", [1], [2], [3])
         coordinator, producer_id = await begin(cluster)
         leader = next(id for id in (1, 2, 3) if id != coordinator)
         third = ({1, 2, 3} - {coordinator, leader}).pop()
@@ -75,6 +75,6 @@ async def test_without_a_coordinator_it_is_to_be_tried_again(simulation: Simulat
         simulation.weather.heal()
         simulation.network.deliver_held()
         await cluster.kill(coordinator)
-        assert cluster.partition(TRANSACTION_STATE).leader in (leader, third)
+        assert cluster.image(TRANSACTION_STATE).leader in (leader, third)
         await cluster.wait_ms(2_000)
         assert await write(cluster, leader, producer_id, ADDS) == ErrorCode.NONE

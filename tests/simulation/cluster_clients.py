@@ -15,7 +15,7 @@ from kafkalite.protocol.messages.init_producer_id import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.client import Client
 from kafkalite.testing.cluster_checkers import (
     AcknowledgedAreKept,
@@ -24,6 +24,7 @@ from kafkalite.testing.cluster_checkers import (
     OnceAndInOrder,
     OneLeaderAnEpoch,
 )
+from kafkalite.testing.record_checkers import values_in
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition
 from tests.server.requests import batch, fetch, fetched, produce, produced, raw

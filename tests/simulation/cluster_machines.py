@@ -22,7 +22,8 @@ from kafkalite.metadata.store import (
 )
 from kafkalite.ports.network import Address
 from kafkalite.ports.workers import InlineWorkers
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.server.partition import Partition
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.checkers import ViolationError
@@ -251,7 +252,7 @@ class Machines:
         for each, partition in self.partitions():
             leader = partition.leader if each == id else None
             if (partition.topic, partition.index) == (topic, index) and leader and leader.proposal:
-                return {member.broker for member in leader.proposal.isr}
+                return {member.broker_id for member in leader.proposal.isr}
         return set(self.lives)
 
     def partitions(self) -> Iterator[tuple[int, Partition]]:

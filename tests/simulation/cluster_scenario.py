@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import FAIR, Climate
+from kafkalite.testing.record_checkers import values_in
 from kafkalite.testing.simulation import Simulation, Trace, run
 from kafkalite.types import TopicPartition
 from tests.server.running import creatable

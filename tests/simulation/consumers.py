@@ -27,7 +27,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
 )
 from kafkalite.protocol.records.batch import iter_headers
-from kafkalite.testing.checkers import ViolationError, values_in
+from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.observations import (
     DeletionSent,
     HighWatermarkSeen,
@@ -39,6 +39,7 @@ from kafkalite.testing.observations import (
     TopicDeleted,
     TopicSeen,
 )
+from kafkalite.testing.record_checkers import values_in
 from kafkalite.types import TopicPartition, Uuid
 from tests.server.requests import MIB, fetch, list_offsets, raw
 from tests.simulation.world import BACKOFF_MS, Talker, World

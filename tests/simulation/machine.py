@@ -10,7 +10,8 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.workers import InlineWorkers
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import ProcessClock, ProcessFiles

@@ -34,7 +34,8 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import read_header
 from kafkalite.protocol.records.record import Record, build_batch, read_records
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.testing.client import Client
 from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation, run

@@ -19,7 +19,8 @@ from kafkalite.ports.workers import ThreadWorkers
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.server.broker import Broker, Ports
+from kafkalite.server.broker import Broker
+from kafkalite.server.broker_parts import Ports
 from kafkalite.server.interceptor import Fault, Interceptor, LoseAnswer
 from kafkalite.server.request import RequestContext
 from kafkalite.testing.clock import SteerableClock

@@ -8,14 +8,9 @@ import pytest
 
 from kafkalite.log.log_sync import LogSync
 from kafkalite.server.partition import Partition
-from kafkalite.testing.checkers import (
-    AcknowledgedRecordsSurvive,
-    KeptThroughPowerLoss,
-    ReadsAreStable,
-    TopicsStay,
-    ViolationError,
-)
+from kafkalite.testing.checkers import KeptThroughPowerLoss, TopicsStay, ViolationError
 from kafkalite.testing.group_checkers import CommitsAreKept
+from kafkalite.testing.record_checkers import AcknowledgedRecordsSurvive, ReadsAreStable
 from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import TopicPartition
 from tests.simulation.chaos import Chaos

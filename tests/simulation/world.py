@@ -10,18 +10,7 @@ from kafkalite.errors import ProtocolError
 from kafkalite.ports.entropy import Entropy, SeededEntropy
 from kafkalite.ports.network import Address
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.testing.checkers import (
-    AcknowledgedRecordsSurvive,
-    Checker,
-    DeletedRecordsStayAway,
-    EachRecordInOrder,
-    HighWatermarkNeverFalls,
-    OffsetsHaveNoHoles,
-    ProducerIdsAreUnique,
-    ReadsAreStable,
-    TopicsStay,
-    ViolationError,
-)
+from kafkalite.testing.checkers import Checker, ProducerIdsAreUnique, TopicsStay, ViolationError
 from kafkalite.testing.client import Client
 from kafkalite.testing.group_checkers import (
     CommitsAreKept,
@@ -35,6 +24,14 @@ from kafkalite.testing.observations import (
     RecordsDeleted,
     TopicDeleted,
     TopicSeen,
+)
+from kafkalite.testing.record_checkers import (
+    AcknowledgedRecordsSurvive,
+    DeletedRecordsStayAway,
+    EachRecordInOrder,
+    HighWatermarkNeverFalls,
+    OffsetsHaveNoHoles,
+    ReadsAreStable,
 )
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition, Uuid

@@ -1,31 +1,25 @@
 from __future__ import annotations
 
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.store import BrokerJoined, CommitResult, Elected, SessionLost, StoreEvent
+from kafkalite.metadata.store import BrokerJoined, CommitResult, Elected, SessionLost
 from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId, ControllerEpoch
 from tests.controller.sample_cluster import broker_registration
+from tests.metadata.listener import Listener
 from tests.metadata.sample_changes import topic
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 
 
-class Member:
+class Member(Listener):
     def __init__(self, store: LastingStore | MemoryStore, id: BrokerId) -> None:
-        self.heard: list[StoreEvent] = []
-        self.images: list[MetadataImage] = []
-        self.deltas: list[MetadataDelta] = []
+        super().__init__()
         self.session = store.open_session(id, self.heard.append)
-        self.session.watch(self._watch)
+        self.session.watch(self.watch)
         self.session.register(broker_registration(id))
         self.session.run_for_controller()
-
-    def _watch(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        self.images.append(image)
-        self.deltas.append(delta)
 
     def commit(self, number: int) -> None:
         done: list[CommitResult] = []

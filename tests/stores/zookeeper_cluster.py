@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import CommitResult, Elected, StoreEvent
 from kafkalite.ports.entropy import SeededEntropy
@@ -14,6 +13,7 @@ from kafkalite.stores.zookeeper_founding import found_cluster
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId
 from tests.controller.sample_cluster import broker_registration
+from tests.metadata.listener import Listener
 from tests.ports.zookeeper_kinds import Turns
 
 
@@ -57,29 +57,23 @@ class Cluster:
         return node.data
 
 
-class Member:
+class Member(Listener):
     """A broker, and all that its store told."""
 
     def __init__(self, cluster: Cluster, id: int, *, candidate: bool = True) -> None:
+        super().__init__()
         self.cluster = cluster
-        self.heard: list[StoreEvent] = []
-        self.images: list[MetadataImage] = []
-        self.deltas: list[MetadataDelta] = []
         self.store = ZooKeeperStore(
             cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(id)
         )
         self.session: ZooKeeperMetadataSession = self.store.open_session(
             BrokerId(id), self.heard.append
         )
-        self.session.watch(self._watch)
+        self.session.watch(self.watch)
         self.session.register(broker_registration(id))
         if candidate:
             self.session.run_for_controller()
         cluster.turns.drain()
-
-    def _watch(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        self.images.append(image)
-        self.deltas.append(delta)
 
     @property
     def image(self) -> MetadataImage:

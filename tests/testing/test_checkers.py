@@ -7,18 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from kafkalite.protocol.records.record import Record, build_batch
-from kafkalite.testing.checkers import (
-    AcknowledgedRecordsSurvive,
-    Checker,
-    DeletedRecordsStayAway,
-    EachRecordInOrder,
-    HighWatermarkNeverFalls,
-    OffsetsHaveNoHoles,
-    ProducerIdsAreUnique,
-    ReadsAreStable,
-    TopicsStay,
-    ViolationError,
-)
+from kafkalite.testing.checkers import Checker, ProducerIdsAreUnique, TopicsStay, ViolationError
 from kafkalite.testing.observations import (
     DeletionSent,
     Died,
@@ -35,6 +24,14 @@ from kafkalite.testing.observations import (
     Stopped,
     TopicDeleted,
     TopicSeen,
+)
+from kafkalite.testing.record_checkers import (
+    AcknowledgedRecordsSurvive,
+    DeletedRecordsStayAway,
+    EachRecordInOrder,
+    HighWatermarkNeverFalls,
+    OffsetsHaveNoHoles,
+    ReadsAreStable,
 )
 from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
 

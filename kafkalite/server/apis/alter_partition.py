@@ -10,12 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkalite.controller.replica_events import (
-    AlterPartitions,
-    IsrMember,
-    PartitionsAltered,
-    ProposedIsr,
-)
+from kafkalite.controller.replica_events import AlterPartitions, PartitionsAltered, ProposedIsr
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.alter_partition import (
@@ -29,7 +24,7 @@ from kafkalite.server.apis.api import Api
 from kafkalite.server.controller_answers import parked_answer, refuse_elsewhere
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, Uuid
+from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, LeaderEpoch, Uuid
 
 API = Api(
     ApiKey.ALTER_PARTITION,

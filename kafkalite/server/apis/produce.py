@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from kafkalite.coordinator.transactions.verification import Codes
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
@@ -36,13 +37,12 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRANSACTIONAL_BIT
 from kafkalite.protocol.records.compression import Compression
+from kafkalite.replica.held_back import ACKS_ALL
 from kafkalite.server.apis.api import Api
 from kafkalite.server.moved_leaders import endpoints
-from kafkalite.server.partition import ACKS_ALL
 from kafkalite.server.produce_appender import ProduceAppender
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_verification import Codes
 from kafkalite.server.transactional_produce import append_verified
 
 API = Api(

@@ -1,5 +1,5 @@
-"""The topics in which the broker keeps state of its own: what they look like, and how what wants
-more replicas than there are brokers is clamped.
+"""The topics in which brokers keep state of their own: what they look like, and how what wants more
+replicas than there are brokers is clamped.
 
 Kafka differs: a factor of an internal topic that it cannot give (the default is 3) is refused again
 and again until there are brokers enough. Here the topic gets as many replicas as there are brokers,
@@ -11,44 +11,33 @@ real broker.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.events import NewTopic
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from kafkalite.server.request import Services
-
-_log = logging.getLogger(__name__)
 
 _MIN_IN_SYNC = "min.insync.replicas"
 
 
-def internal_topic(services: Services, name: str) -> NewTopic:
-    """How the topic, one of `INTERNAL_TOPICS`, is made with the brokers that live now."""
-    wanted = _KINDS[name].wanted(services.config)
-    made = clamped(services, wanted)
-    if made.replication_factor != wanted.replication_factor:
-        _log.info(  # The usual case here, and nothing that a person has to mend.
-            "%s: replication factor %d instead of %d (%s), "
-            "min.insync.replicas at most that: there are only so many brokers",
-            name,
-            made.replication_factor,
-            wanted.replication_factor,
-            _KINDS[name].factor_setting,
-        )
-    return made
+def wanted_internal_topic(config: BrokerConfig, name: str) -> NewTopic:
+    """The topic, one of `INTERNAL_TOPICS`, as the settings ask for it."""
+    return _KINDS[name].wanted(config)
 
 
-def clamped(services: Services, topic: NewTopic) -> NewTopic:
+def factor_setting(name: str) -> str:
+    """Which setting says how many replicas an internal topic has."""
+    return _KINDS[name].factor_setting
+
+
+def clamped(topic: NewTopic, config: BrokerConfig, image: MetadataImage) -> NewTopic:
     """The topic with no more replicas than brokers are registered, which is what placement takes
     (one that is away gets its replicas when it is back), and with no larger `min.insync.replicas`
-    than brokers live."""
+    than brokers live. `config`: of the broker that asks, for what the topic leaves open."""
     if topic.assignments:
         return topic
-    config = services.config
-    image = services.image
     live, registered = max(1, len(image.active_brokers())), max(1, len(image.brokers))
     factor = topic.replication_factor
     if factor == -1:

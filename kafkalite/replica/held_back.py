@@ -1,0 +1,40 @@
+"""Records that are to be on the disk first (`flush.messages`): what of the log a leader may let
+others see until then, and which producers hear nothing before.
+
+Source: Kafka's `UnifiedLog.append`, which syncs before it returns, and `ReplicaManager`'s
+`delayedProduceRequestRequired`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafkalite.types import Offset
+
+ACKS_ALL: Final = -1
+"""A produce that waits for all replicas that are in sync."""
+
+
+def settled_end(
+    end_offset: Offset,
+    *,
+    is_held_back: bool,
+    recovery_point: Offset,
+    log_start_offset: Offset,
+    high_watermark: Offset,
+) -> Offset:
+    """Where that part of a log ends which a leader may let others see: all of it, unless it
+    `is_held_back`. Then it is what is on the disk (below `recovery_point`), and what somebody has
+    seen already."""
+    if not is_held_back:
+        return end_offset
+    return max(recovery_point, log_start_offset, high_watermark)
+
+
+def is_answered_once_committed(acks: int, *, is_held_back: bool, in_sync: int) -> bool:
+    """Whether a produce is answered when its records are committed, and not at once. With acks=1
+    it is where they are held back and `in_sync`, the number of replicas in sync, is 1: only this
+    one is waited for then."""
+    if acks == ACKS_ALL:
+        return True
+    return acks != 0 and is_held_back and in_sync == 1
