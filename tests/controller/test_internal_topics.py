@@ -54,6 +54,10 @@ def test_no_more_replicas_than_brokers_and_none_in_sync_that_is_away(
     assert made(wanted, brokers(live, away)) == (factor, in_sync)
 
 
+def test_a_broker_that_is_away_gets_its_replicas_when_it_is_back() -> None:
+    assert made(NewTopic("t", replication_factor=2), brokers(1, 2)) == (2, None)
+
+
 def test_what_is_left_open_is_clamped_by_the_brokers_defaults() -> None:
     by_default = {"default_replication_factor": "3", "min_insync_replicas": "2"}
     assert made(NewTopic("t"), brokers(1), **by_default) == (1, "1")
