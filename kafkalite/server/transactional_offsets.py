@@ -6,19 +6,18 @@ Source: Kafka's `GroupCoordinatorService.commitTransactionalOffsets`.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.offset_events import (
+from kafkalite.coordinator.groups.classic.events import (
     CommitOffsets,
     CommitTransactionalOffsets,
     OffsetToCommit,
 )
 from kafkalite.coordinator.transactions.events import Producer
-from kafkalite.coordinator.transactions.verification import Client, Codes
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_verification import verify
+from kafkalite.server.transaction_verification import Client, Codes, verify
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 
 _FIRST_VERSION_WITH_ABORTABLE = 4
@@ -63,9 +62,11 @@ def commit_in_transaction(
         on_codes({})
         return
     transactions = ctx.services.transactions
-    client = Client.of(
-        ctx.version,
-        knows_abortable_from=_FIRST_VERSION_WITH_ABORTABLE,
-        leaves_adding_from=_FIRST_VERSION_THAT_ADDS,
-    )
-    verify(transactions, request.transactional_id, producer, frozenset({home}), client, on_codes)
+    id, client = request.transactional_id, _client(ctx.version)
+    verify(transactions, id, producer, frozenset({home}), client, on_codes)
+
+
+def _client(version: int) -> Client:
+    if version >= _FIRST_VERSION_THAT_ADDS:
+        return Client.LEAVES_ADDING
+    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD

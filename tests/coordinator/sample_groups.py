@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kafkalite.coordinator.groups.admin_events import (
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
     DescribedGroup,
     DescribeGroups,
-    GroupsDescribed,
-)
-from kafkalite.coordinator.groups.classic.events import (
+    FetchedOffset,
+    FetchOffsets,
     GroupProtocol,
+    GroupsDescribed,
     Heartbeat,
     HeartbeatSeen,
     Joined,
@@ -19,6 +20,8 @@ from kafkalite.coordinator.groups.classic.events import (
     LeavingMember,
     Loaded,
     MemberAssignment,
+    OffsetsFetched,
+    OffsetToCommit,
     Synced,
     SyncGroup,
 )
@@ -30,13 +33,6 @@ from kafkalite.coordinator.groups.log_record import (
     TransactionEnded,
     decode_record,
     encode_record,
-)
-from kafkalite.coordinator.groups.offset_events import (
-    CommitOffsets,
-    FetchedOffset,
-    FetchOffsets,
-    OffsetsFetched,
-    OffsetToCommit,
 )
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.admin_events import (
+from kafkalite.coordinator.groups.classic.events import (
     DeletedGroup,
     DeleteGroups,
     DescribedGroup,

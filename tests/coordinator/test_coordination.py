@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.admin_events import (
+from kafkalite.coordinator.groups.classic.events import (
     DeletedGroup,
     DeleteGroups,
+    DeleteOffsets,
     DescribeGroups,
     GroupsDeleted,
     GroupsDescribed,
     GroupsListed,
     ListedGroup,
     ListGroups,
-)
-from kafkalite.coordinator.groups.offset_events import (
-    DeleteOffsets,
     OffsetsDeleted,
     TopicPartitions,
 )

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkalite.coordinator.groups.offset_events import FetchedOffset, FetchOffsets, TopicPartitions
+from kafkalite.coordinator.groups.classic.events import (
+    FetchedOffset,
+    FetchOffsets,
+    TopicPartitions,
+)
 from kafkalite.coordinator.groups.offset_questions import AskedTopic, OffsetQuestion, ToldTopic
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import MetadataImage

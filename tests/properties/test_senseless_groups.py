@@ -10,27 +10,27 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkalite.coordinator.groups.admin_events import DeleteGroups, DescribeGroups, ListGroups
 from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    CommitTransactionalOffsets,
+    DeleteGroups,
+    DeleteOffsets,
+    DescribeGroups,
+    FetchOffsets,
     GroupProtocol,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
     LeavingMember,
+    ListGroups,
     MemberAssignment,
     MemberDisconnected,
+    OffsetToCommit,
     SyncGroup,
+    TopicPartitions,
 )
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, DescribeConsumerGroups
 from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.offset_events import (
-    CommitOffsets,
-    CommitTransactionalOffsets,
-    DeleteOffsets,
-    FetchOffsets,
-    OffsetToCommit,
-    TopicPartitions,
-)
 from kafkalite.errors import KafkaError
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId
 from tests.coordinator.sample_consumers import id_of

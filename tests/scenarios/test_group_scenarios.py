@@ -20,29 +20,29 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.coordinator.groups.admin_events import DeleteGroups, DescribeGroups, ListGroups
 from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    DeleteGroups,
+    DeleteOffsets,
+    DescribeGroups,
+    FetchOffsets,
     GroupProtocol,
     Heartbeat,
     Joined,
     JoinGroup,
     LeaveGroup,
     LeavingMember,
+    ListGroups,
     Loaded,
     MemberAssignment,
+    OffsetToCommit,
     SyncGroup,
+    TopicPartitions,
+    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import Record, decode_record, encode_record
-from kafkalite.coordinator.groups.offset_events import (
-    CommitOffsets,
-    DeleteOffsets,
-    FetchOffsets,
-    OffsetToCommit,
-    TopicPartitions,
-    TopicsDeleted,
-)
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError

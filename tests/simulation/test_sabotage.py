@@ -9,10 +9,14 @@ import pytest
 
 from kafkalite.coordinator.groups import commits
 from kafkalite.coordinator.groups.classic import membership
-from kafkalite.coordinator.groups.classic.events import Heartbeat, HeartbeatSeen, SyncGroup
+from kafkalite.coordinator.groups.classic.events import (
+    CommitOffsets,
+    Heartbeat,
+    HeartbeatSeen,
+    SyncGroup,
+)
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.draft import Draft
-from kafkalite.coordinator.groups.offset_events import CommitOffsets
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode
 from kafkalite.log.log_results import Appended, LogRead

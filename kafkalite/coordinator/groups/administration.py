@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafkalite.coordinator.groups.admin_events import (
+from kafkalite.coordinator.groups.classic.events import (
     DeletedGroup,
     DescribedGroup,
     DescribedMember,
