@@ -67,9 +67,11 @@ class Connection:
         self._answers.close()
         self._socket.close()
 
-    def ask(self, request: Request, version: int, response: type[R]) -> R:
+    def ask(
+        self, request: Request, version: int, response: type[R], *, client_id: str = "talk"
+    ) -> R:
         """The answer."""
-        parts = request_frame(request, version, correlation_id=1, client_id="talk")
+        parts = request_frame(request, version, correlation_id=1, client_id=client_id)
         # Requests hold nothing but bytes.
         self._socket.sendall(b"".join(map(bytes, parts)))  # type: ignore[arg-type]
         answer = self._answers.read(int.from_bytes(self._answers.read(4)))

@@ -26,6 +26,10 @@ BASE_TIMESTAMP on.
 `pattern`, where the library can: a member reads all topics that begin with TOPIC, which has 3
     records, and commits; another is made, with 5 in each of two partitions. It tells how many
     records were `received`, and how many `of_the_new_topic`.
+`held-up`, of libraries whose groups are looked at closely: it is started twice, to be members of a
+    topic that the caller has made and fills in the end, and may be stopped (`held_up_members.py`).
+    It polls until it has 5 records, however long, commits them, and tells partition and offset of
+    each `received`.
 `resume`: of 30 numbered records a member reads all, commits offset 20 and leaves; two more read
     what is left, one after the other, and commit nothing. It tells the offsets each `received`.
 `seek`: of 40 numbered records it asks for the offset of four times: 1 ms before the first, that of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from kafka import KafkaConsumer
@@ -11,10 +11,23 @@ from kafka import KafkaConsumer
 from compat_tests.cli.command_line import CommandLine, until
 from compat_tests.consumer_group_talk import Connection
 from compat_tests.golden import turns
+from kafkalite.coordinator.groups.classic.embedded import write_assignment
 from kafkalite.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafkalite.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from kafkalite.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from tests.coordinator.sample_migrations import subscription_bytes
 
 Row = dict[str, object]
 
@@ -122,6 +135,8 @@ def test_a_group_of_the_newer_protocol_is_described(
     finally:
         connection.close()
     assert (row["type"], row["member_count"], row["lag"]) == ("consumer", 1, 14)
+    last = document["last_rebalance"]  # The real Kafka does not tell.
+    assert last is None or last["reason"] in ("m joins", "its topics have changed")
     assert (document["protocol"], document["lag"]) == ("uniform", 14)
     assert document["members"] == [
         {
@@ -133,6 +148,89 @@ def test_a_group_of_the_newer_protocol_is_described(
         }
     ]
     assert [each["member_id"] for each in document["offsets"]] == ["m", "m"]
+
+
+def test_a_group_of_both_protocols_is_described(
+    kafkalite: CommandLine, group: str, bootstrap: str
+) -> None:
+    with closing(Connection(bootstrap)) as connection:
+        old = ClassicMember(connection, group)
+        for _ in turns("the coordinator"):
+            old.join()
+            if old.generation > 0:
+                break
+        old.sync(leads=True)
+        beat = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id="m",
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=[group],
+            topic_partitions=[],
+        )
+        for _ in turns("both to have a partition"):
+            new = connection.ask(beat, 1, ConsumerGroupHeartbeatResponse)
+            if new.assignment is not None and new.assignment.topic_partitions:
+                break
+            beat = ConsumerGroupHeartbeatRequest(
+                group_id=group, member_id="m", member_epoch=new.member_epoch, topic_partitions=[]
+            )
+            if old.must_join():
+                old.join()
+                old.sync()
+        (document,) = kafkalite.json("groups", "describe", group)
+        table = kafkalite("groups", "describe", group)
+    assert (document["type"], document["protocol"], document["lag"]) == ("consumer", "uniform", 14)
+    members = {member["member_id"]: member["partitions"] for member in document["members"]}
+    assert members.keys() == {"m", old.member_id}
+    assert [len(partitions) for partitions in members.values()] == [1, 1]
+    assert {each["member_id"] for each in document["offsets"]} == members.keys()
+    last = document["last_rebalance"]
+    assert last is None or last["reason"] == "m joins"
+    assert (": m joins\n" in table) == (last is not None)
+    assert table.startswith(f"{group}  {document['state']}, 2 members, assigned by uniform, lag 14")
+
+
+class ClassicMember:
+    """A member of the classic protocol, of which no thread knows: it does one thing at a time, and
+    gives up everything before it joins again."""
+
+    def __init__(self, connection: Connection, group: str) -> None:
+        self._connection, self._group = connection, group
+        self.member_id, self.generation = "", -1
+
+    def join(self) -> None:
+        protocol = JoinGroupRequestProtocol(
+            name="range", metadata=subscription_bytes([self._group], {})
+        )
+        request = JoinGroupRequest(
+            group_id=self._group,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=60_000,
+            member_id=self.member_id,
+            protocol_type="consumer",
+            protocols=[protocol],
+        )
+        answer = self._connection.ask(request, 3, JoinGroupResponse)
+        self.member_id, self.generation = answer.member_id, answer.generation_id
+
+    def sync(self, *, leads: bool = False) -> None:
+        """`leads`: alone."""
+        mine = SyncGroupRequestAssignment(
+            member_id=self.member_id, assignment=write_assignment({self._group: [0, 1]}, 3)
+        )
+        request = SyncGroupRequest(
+            group_id=self._group,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            assignments=[mine] if leads else [],
+        )
+        self._connection.ask(request, 3, SyncGroupResponse)
+
+    def must_join(self) -> bool:
+        request = HeartbeatRequest(
+            group_id=self._group, generation_id=self.generation, member_id=self.member_id
+        )
+        return bool(self._connection.ask(request, 3, HeartbeatResponse).error_code)
 
 
 def test_members_without_partitions_are_named(

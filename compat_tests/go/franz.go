@@ -190,7 +190,9 @@ func (m *franzMember) poll() ([]received, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), moment)
 	defer cancel()
 	fetches := m.client.PollFetches(ctx)
-	if err := fetches.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	var told *kgo.ErrGroupSession // that the group has put it out; it joins again by itself.
+	err := fetches.Err()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &told) {
 		return nil, err
 	}
 	return franzReceived(fetches), nil

@@ -5,7 +5,10 @@ import (
 	"fmt"
 )
 
-const shares = 6 // partitions.
+const (
+	shares = 6 // partitions.
+	enough = 5 // records, for one who may be held up.
+)
 
 var errNoStatic = errors.New("the scenarios have no static members for this library")
 
@@ -119,4 +122,28 @@ func static(open client, topic, _ string) (facts, error) {
 	}
 	other, err := sorted(first)
 	return facts{"before": before, "after": after, "other": len(other)}, err
+}
+
+// heldUp is one of two members of a topic that somebody else has made. Its process may be stopped for
+// a while.
+func heldUp(open client, topic, _ string) (facts, error) {
+	here, err := open.join(topic, topic)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	defer here.leave()
+	var got []received
+	for len(got) < enough {
+		more, err := here.poll()
+		if err != nil {
+			return nil, err
+		}
+		got = append(got, more...)
+	}
+	for _, each := range got { // or the other one would read it, too.
+		if err := here.commit(each.partition, each.offset+1); err != nil {
+			return nil, fmt.Errorf("commit: %w", err)
+		}
+	}
+	return facts{"received": places(got)}, nil
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from compat_tests.held_up_members import hold_up
 from compat_tests.language_cases import (
     LanguageCases,
     MemberCases,
     StaticMemberCases,
     TransactionCases,
 )
+from compat_tests.programs import program
 
 pytestmark = pytest.mark.go
 
@@ -41,3 +43,10 @@ class TestKafkaGo(LanguageCases):
 class TestConfluentKafkaGo(LanguageCases):
     language = "go"
     library = "confluent-kafka-go"
+
+
+def test_members_that_are_held_up_for_longer_than_their_session_come_back(
+    bootstrap: str, topic: str
+) -> None:
+    libraries = ("franz-go", "sarama", "sarama-newest")
+    hold_up({each: (*program("go"), each) for each in libraries}, bootstrap, topic)

@@ -11,6 +11,7 @@ import pytest
 
 from compat_tests.feature_levels import TRANSACTIONS, at_level
 from compat_tests.golden import Golden
+from compat_tests.held_up_members import hold_up
 from compat_tests.java.jars import Module, class_path
 from compat_tests.language_cases import (
     LanguageCases,
@@ -129,3 +130,17 @@ class TestClients39(JavaCases):
 class TestClients28(JavaCases):
     library = "clients-2.8"
     idempotent_unasked = False
+
+
+def test_members_that_are_held_up_for_longer_than_their_session_come_back(
+    classes: Path, bootstrap: str, topic: str
+) -> None:
+    library: Module = "clients-4.4"
+    properties = {
+        "classic": "-Dsession.timeout.ms=6000",
+        "consumer": "-Dgroup.protocol=consumer",
+    }
+    commands = {
+        protocol: (*java(classes, library, each), library) for protocol, each in properties.items()
+    }
+    hold_up(commands, bootstrap, topic)

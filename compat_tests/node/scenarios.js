@@ -13,6 +13,7 @@ export const SESSION_MS = 6_000 // the shortest that a broker takes.
 export const HEARTBEAT_MS = 500
 export const METADATA_MS = 500 // how often a member looks for new topics.
 const MANY = 10_000
+const ENOUGH = 5 // records, for one who may be held up.
 
 export const scenarios = {
   'round-trip': async (client, topic, codec) => {
@@ -72,6 +73,20 @@ export const scenarios = {
       return { counts, received: got.length }
     } finally {
       for (const member of members) await member.leave()
+    }
+  },
+
+  // One of two members of a topic that somebody else has made. Its process may be stopped for a while.
+  'held-up': async (client, topic) => {
+    const member = await client.join(topic, topic)
+    try {
+      const got = []
+      while (got.length < ENOUGH) got.push(...(await member.poll()))
+      // Or the other one would read it, too.
+      for (const { partition, offset } of got) await member.commit(partition, offset + 1)
+      return { received: places(got) }
+    } finally {
+      await member.leave()
     }
   },
 

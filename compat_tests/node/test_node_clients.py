@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from compat_tests.held_up_members import hold_up
 from compat_tests.language_cases import LanguageCases, MemberCases, TransactionCases
+from compat_tests.programs import program
 
 pytestmark = pytest.mark.node
 
@@ -17,3 +19,9 @@ class TestKafkaJs(LanguageCases, TransactionCases, MemberCases):
 class TestPlatformatic(LanguageCases):
     language = "node"
     library = "platformatic"
+
+
+def test_a_member_that_is_held_up_for_longer_than_its_session_comes_back(
+    bootstrap: str, topic: str
+) -> None:
+    hold_up({"kafkajs": (*program("node"), "kafkajs")}, bootstrap, topic)

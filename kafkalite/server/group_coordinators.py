@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafkalite.config.views import BrokerConfig
-from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
-    CommitTransactionalOffsets,
+from kafkalite.coordinator.groups.administration_events import (
     DeleteGroups,
-    DeleteOffsets,
     DescribeGroups,
-    FetchOffsets,
+    ListGroups,
+)
+from kafkalite.coordinator.groups.classic.events import (
     Heartbeat,
     JoinGroup,
     LeaveGroup,
-    ListGroups,
     Loaded,
     MemberDisconnected,
     SyncGroup,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.consumer.events import (
     ConsumerHeartbeat,
@@ -33,6 +30,13 @@ from kafkalite.coordinator.groups.consumer.events import (
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    CommitTransactionalOffsets,
+    DeleteOffsets,
+    FetchOffsets,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.settings import (
     ConsumerSettings,
     GroupSettings,

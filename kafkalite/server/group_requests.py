@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
-from kafkalite.coordinator.groups.classic.events import ListGroups
+from kafkalite.coordinator.groups.administration_events import ListGroups
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.schema import Response
 from kafkalite.server.group_coordinators import GroupRequest

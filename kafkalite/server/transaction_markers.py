@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from kafkalite.coordinator.groups.classic.events import EndTransactionalOffsets
+from kafkalite.coordinator.groups.offset_events import EndTransactionalOffsets
 from kafkalite.errors import ErrorCode, KafkaError, code_for
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS

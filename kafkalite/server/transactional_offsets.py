@@ -6,7 +6,7 @@ Source: Kafka's `GroupCoordinatorService.commitTransactionalOffsets`.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.offset_events import (
     CommitOffsets,
     CommitTransactionalOffsets,
     OffsetToCommit,

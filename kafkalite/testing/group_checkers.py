@@ -15,9 +15,11 @@ from kafkalite.testing.observations import (
     CommitAsked,
     CommitSeen,
     CommitSent,
+    Died,
     GroupAsked,
     MemberAccepted,
     MemberAssigned,
+    MemberHolds,
     Observation,
     PowerLost,
     Stopped,
@@ -56,6 +58,42 @@ class EachPartitionHasOneOwner:
                 self._shares.clear()
             case _:
                 pass
+
+
+class NobodyReadsWhatAnotherHolds:
+    """While a member may rely on its session, nobody else is given what it reads."""
+
+    def __init__(self, *, forgives_deaths: bool = False) -> None:
+        """`forgives_deaths`: what was held before the broker ended may be given to others."""
+        self._forgives_deaths = forgives_deaths
+        self._held: dict[tuple[str, TopicPartition], MemberHolds] = {}
+
+    def see(self, seen: Observation) -> None:
+        """See `Checker`."""
+        match seen:
+            case MemberHolds():
+                self._hold(seen)
+            case PowerLost():
+                self._held.clear()
+            case Died() | Stopped() if self._forgives_deaths:
+                self._held.clear()
+            case _:
+                pass
+
+    def _hold(self, seen: MemberHolds) -> None:
+        others = {
+            key: holder
+            for key, holder in self._held.items()
+            if (holder.group, holder.member) != (seen.group, seen.member)
+        }
+        for partition in seen.partitions:
+            holder = others.get((seen.group, partition), seen)
+            demand(
+                holder is seen or holder.until_ms <= seen.at_ms,
+                f"{seen.member} of {seen.group} is given {partition}, which {holder.member} may "
+                f"read for {holder.until_ms - seen.at_ms} ms more",
+            )
+        self._held = others | {(seen.group, each): seen for each in seen.partitions}
 
 
 class OldGenerationsAreRefused:

@@ -125,6 +125,19 @@ class MemberAssigned:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberHolds:
+    """What a member reads from now on, and nothing else. Until its session may be over it is to be
+    the only one."""
+
+    group: str
+    member: str
+    partitions: tuple[TopicPartition, ...]
+    at_ms: int
+    until_ms: int
+    """Exclusive: a session after the group was last asked something that it has taken."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemberAccepted:
     """The group took something from a member as one of `generation`: a commit, a heartbeat. The
     token is of its `GroupAsked`."""
@@ -259,6 +272,7 @@ Observation = (
     | RecordsDeleted
     | GroupAsked
     | MemberAssigned
+    | MemberHolds
     | MemberAccepted
     | CommitSent
     | CommitAnswered

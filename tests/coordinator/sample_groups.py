@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
+from kafkalite.coordinator.groups.administration_events import (
     DescribedGroup,
     DescribeGroups,
-    FetchedOffset,
-    FetchOffsets,
-    GroupProtocol,
     GroupsDescribed,
+)
+from kafkalite.coordinator.groups.classic.events import (
+    GroupProtocol,
     Heartbeat,
     HeartbeatSeen,
     Joined,
@@ -20,8 +19,6 @@ from kafkalite.coordinator.groups.classic.events import (
     LeavingMember,
     Loaded,
     MemberAssignment,
-    OffsetsFetched,
-    OffsetToCommit,
     Synced,
     SyncGroup,
 )
@@ -33,6 +30,13 @@ from kafkalite.coordinator.groups.log_record import (
     TransactionEnded,
     decode_record,
     encode_record,
+)
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    FetchedOffset,
+    FetchOffsets,
+    OffsetsFetched,
+    OffsetToCommit,
 )
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import (
     DeletedGroup,
     DeleteGroups,
     DescribedGroup,

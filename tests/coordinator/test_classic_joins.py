@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
-    GroupProtocol,
-)
+from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.coordinator.groups.settings import (
     ConsumerSettings,
     GroupSettings,

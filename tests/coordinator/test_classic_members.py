@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
-    LeavingMember,
-    Synced,
-)
+from kafkalite.coordinator.groups.classic.events import LeavingMember, Synced
 from kafkalite.coordinator.groups.consumer.state import MemberState
 from kafkalite.errors import ErrorCode
 from tests.coordinator.sample_groups import GROUP

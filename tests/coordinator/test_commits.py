@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import DeleteGroups
+from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
+from kafkalite.coordinator.groups.offset_events import (
     CommittedOffset,
     DeletedOffset,
-    DeleteGroups,
     DeleteOffsets,
     ExpireOffsets,
     FetchedOffset,
@@ -17,7 +18,6 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.classic_group_records import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.offset_events import (
     CommitTransactionalOffsets,
     FetchOffsets,
     OffsetToCommit,

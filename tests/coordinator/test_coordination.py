@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import (
     DeletedGroup,
     DeleteGroups,
-    DeleteOffsets,
     DescribeGroups,
     GroupsDeleted,
     GroupsDescribed,
     GroupsListed,
     ListedGroup,
     ListGroups,
+)
+from kafkalite.coordinator.groups.offset_events import (
+    DeleteOffsets,
     OffsetsDeleted,
     TopicPartitions,
 )

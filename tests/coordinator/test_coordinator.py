@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import (
     DeleteGroups,
-    DeleteOffsets,
     DescribeGroups,
-    ExpireOffsets,
-    FetchOffsets,
     GroupsDeleted,
     GroupsDescribed,
     GroupsListed,
+    ListGroups,
+)
+from kafkalite.coordinator.groups.classic.events import (
     Heartbeat,
     HeartbeatSeen,
     InitialDelayOver,
@@ -17,19 +17,23 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     LeavingMember,
     Left,
-    ListGroups,
     Loaded,
-    OffsetsCommitted,
-    OffsetsDeleted,
-    OffsetsFetched,
-    OffsetToCommit,
     Synced,
-    TopicPartitions,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import Record
+from kafkalite.coordinator.groups.offset_events import (
+    DeleteOffsets,
+    ExpireOffsets,
+    FetchOffsets,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    OffsetToCommit,
+    TopicPartitions,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import Reply
 from kafkalite.errors import ErrorCode, KafkaError

@@ -5,14 +5,12 @@ from typing import get_args
 import pytest
 
 from kafkalite.coordinator.groups.classic.events import (
-    ExpireOffsets,
     InitialDelayOver,
     JoinTimedOut,
     Loaded,
     MemberDisconnected,
     SessionTimedOut,
     SyncTimedOut,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.consumer.events import (
     ClassicMemberLate,
@@ -21,6 +19,7 @@ from kafkalite.coordinator.groups.consumer.events import (
     RevocationTimedOut,
 )
 from kafkalite.coordinator.groups.events import Body, Event
+from kafkalite.coordinator.groups.offset_events import ExpireOffsets, TopicsDeleted
 
 
 @pytest.mark.parametrize("cls", get_args(Event))

@@ -9,12 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kafkalite.coordinator.groups.administration_events import DeleteGroups, DescribeGroups
 from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
-    DeleteGroups,
-    DeleteOffsets,
-    DescribeGroups,
-    FetchOffsets,
     GroupProtocol,
     Heartbeat,
     Joined,
@@ -22,11 +18,16 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     LeavingMember,
     MemberAssignment,
-    OffsetToCommit,
     SyncGroup,
-    TopicPartitions,
 )
 from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    DeleteOffsets,
+    FetchOffsets,
+    OffsetToCommit,
+    TopicPartitions,
+)
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_request_header

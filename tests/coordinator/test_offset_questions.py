@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkalite.coordinator.groups.classic.events import (
-    FetchedOffset,
-    FetchOffsets,
-    TopicPartitions,
-)
+from kafkalite.coordinator.groups.offset_events import FetchedOffset, FetchOffsets, TopicPartitions
 from kafkalite.coordinator.groups.offset_questions import AskedTopic, OffsetQuestion, ToldTopic
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import MetadataImage

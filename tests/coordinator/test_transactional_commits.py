@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.log_record import (
+    JournalRecord,
+    Record,
+    TransactionEnded,
+)
+from kafkalite.coordinator.groups.offset_events import (
     CommitOffsets,
     CommitTransactionalOffsets,
     EndTransactionalOffsets,
     OffsetsCommitted,
     OffsetToCommit,
     TransactionalOffsetsEnded,
-)
-from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.log_record import (
-    JournalRecord,
-    Record,
-    TransactionEnded,
 )
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.classic_group_records import (

@@ -17,12 +17,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from kafkalite.coordinator.groups.administration_events import DeleteGroups
 from kafkalite.coordinator.groups.classic.events import (
     NO_MEMBER_ID,
-    CommitOffsets,
-    DeleteGroups,
-    DeleteOffsets,
-    ExpireOffsets,
     GroupProtocol,
     Heartbeat,
     HeartbeatSeen,
@@ -32,15 +29,20 @@ from kafkalite.coordinator.groups.classic.events import (
     LeavingMember,
     Left,
     MemberAssignment,
-    OffsetsCommitted,
-    OffsetToCommit,
     Synced,
     SyncGroup,
-    TopicPartitions,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.classic.records import record_of
 from kafkalite.coordinator.groups.classic.state import GroupState
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    DeleteOffsets,
+    ExpireOffsets,
+    OffsetsCommitted,
+    OffsetToCommit,
+    TopicPartitions,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.errors import ErrorCode, KafkaError

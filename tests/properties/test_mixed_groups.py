@@ -31,13 +31,13 @@ from kafkalite.coordinator.groups.classic.events import (
     LeaveGroup,
     LeavingMember,
     MemberAssignment,
-    OffsetToCommit,
     Synced,
     SyncGroup,
 )
 from kafkalite.coordinator.groups.classic.events import Heartbeat as ClassicHeartbeat
 from kafkalite.coordinator.groups.classic.state import GroupState
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeatSeen
+from kafkalite.coordinator.groups.offset_events import OffsetToCommit
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import Offset
 from tests.coordinator.sample_consumers import id_of

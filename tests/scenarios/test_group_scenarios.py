@@ -20,29 +20,33 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
+from kafkalite.coordinator.groups.administration_events import (
     DeleteGroups,
-    DeleteOffsets,
     DescribeGroups,
-    FetchOffsets,
+    ListGroups,
+)
+from kafkalite.coordinator.groups.classic.events import (
     GroupProtocol,
     Heartbeat,
     Joined,
     JoinGroup,
     LeaveGroup,
     LeavingMember,
-    ListGroups,
     Loaded,
     MemberAssignment,
-    OffsetToCommit,
     SyncGroup,
-    TopicPartitions,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import Record, decode_record, encode_record
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    DeleteOffsets,
+    FetchOffsets,
+    OffsetToCommit,
+    TopicPartitions,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.settings import GroupSettings
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import ErrorCode, KafkaError

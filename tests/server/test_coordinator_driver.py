@@ -6,19 +6,19 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.classic.events import Loaded
+from kafkalite.coordinator.groups.coordinator import GroupCoordinator
+from kafkalite.coordinator.groups.events import Event
+from kafkalite.coordinator.groups.log_record import JournalRecord
+from kafkalite.coordinator.groups.offset_events import (
     CommitOffsets,
     FetchOffsets,
-    Loaded,
     OffsetsCommitted,
     OffsetsFetched,
     OffsetToCommit,
     TopicPartitions,
     TopicsDeleted,
 )
-from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.events import Event
-from kafkalite.coordinator.groups.log_record import JournalRecord
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log

@@ -290,6 +290,24 @@ async def test_a_second_request_of_a_session_ends_the_wait_of_the_first(running:
 
 
 @served()
+async def test_a_consumer_that_closes_its_session_does_not_wait_for_its_fetch(
+    running: Running,
+) -> None:
+    """As Java's and franz-go's do behind their LeaveGroup; on one connection, on which a broker
+    answers in order."""
+    await running.create("t")
+    consumer, _ = await begin(running, fetch("t", {0: 0}))
+    client = await running.client()
+    waiting, last = consumer.request(), consumer.request()
+    waiting.max_wait_ms = last.max_wait_ms = LONG_MS
+    last.session_epoch, last.topics = -1, []
+    answers = [client.send(each, FETCH, FetchResponse) for each in (waiting, last)]
+    await running.wait_ms()
+    for answer in answers:
+        assert (answer.result().error_code, fetched(answer.result())) == (ErrorCode.NONE, [])
+
+
+@served()
 async def test_a_session_outlives_its_connection_and_its_wait(running: Running) -> None:
     await running.create("t")
     consumer, _ = await begin(running, fetch("t", {0: 0}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.coordinator.groups.classic.events import GroupsListed, ListGroups
+from kafkalite.coordinator.groups.administration_events import GroupsListed, ListGroups
 from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.server.group_coordinators import GroupCoordinators

@@ -5,7 +5,8 @@ it after a while."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files_memory import MemoryFiles
@@ -36,6 +37,7 @@ PORT = 9092
 _OBSERVER = BrokerId(-1)
 SESSION_TIMEOUT_MS = 1_500
 STOP_WITHIN_MS = 60_000
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SETTINGS = {
     "listeners": f"PLAINTEXT://localhost:{PORT}",
     "replica.lag.time.max.ms": "2000",
@@ -123,7 +125,12 @@ class _Life:
         self.clock = ProcessClock(simulation.clock)
         self.files = ProcessFiles(machines.disks[id], simulation.entropy, on_death=lambda: None)
         config = BrokerConfig.of(
-            {**SETTINGS, "node.id": str(id), "kafkalite.cluster.id": machines.store.cluster_id}
+            {
+                **SETTINGS,
+                **machines.settings,
+                "node.id": str(id),
+                "kafkalite.cluster.id": machines.store.cluster_id,
+            }
         )
         ports = Ports(
             self.clock,
@@ -165,8 +172,12 @@ class _Life:
 class Machines:
     """All of them."""
 
-    def __init__(self, simulation: Simulation, ids: tuple[int, ...]) -> None:
+    def __init__(
+        self, simulation: Simulation, ids: tuple[int, ...], settings: Mapping[str, str] = NOTHING
+    ) -> None:
+        """`settings`: beside `SETTINGS`."""
         self.simulation = simulation
+        self.settings = settings
         self.ids = ids
         self.store = MemoryStore(format_uuid(simulation.entropy.uuid()), simulation.clock)
         self.disks = {id: MemoryFiles(models_crashes=True) for id in ids}

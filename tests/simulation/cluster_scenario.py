@@ -144,7 +144,7 @@ async def _scenario(simulation: Simulation) -> None:
 
     for id in IDS:
         await machines.start(id)
-    await _make_topics(talker("maker"))
+    await make_topics(talker("maker"))
     partitions = [TopicPartition(name, index) for name in TOPICS for index in range(PARTITIONS)]
     producers = {
         f"{kind}-{each}": ClusterProducer(
@@ -169,7 +169,7 @@ async def _scenario(simulation: Simulation) -> None:
     await _judge(world, producers)
 
 
-async def _make_topics(talker: ClusterTalker) -> None:
+async def make_topics(talker: ClusterTalker) -> None:
     topics = [
         creatable(name, PARTITIONS, {"min.insync.replicas": least})
         for name, least in TOPICS.items()

@@ -2,8 +2,8 @@
 heartbeats, gives up and takes partitions as it is told, reads, commits, and leaves, or dies without
 a word.
 
-What it is told is told to no checker: `CommitsAreKept` sees the commits, and the end of the run
-that everything was read.
+What it holds is told, and what it commits; the end of the run sees that everything was read. There
+are no generations whose owners could be told.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tests.simulation.members import Member
 from tests.simulation.world import World
 
 HEARTBEAT, COMMIT, METADATA = 1, 9, 12
-REBALANCE_TIMEOUT_MS = 10_000
+REBALANCE_TIMEOUT_MS = SESSION_MS = 10_000
+"""The session is the broker's default, which is no longer than a member may take to give up what it
+has: else another would get that while this one may rely on its session."""
 CALM_HEARTBEATS = 9
 """That change nothing, when nobody writes any more, before a member may go: they take longer than
 the session of one who died, whose partitions are still to come."""
@@ -105,9 +107,10 @@ class ConsumerCalls(GroupCalls):
 class ConsumerMember(Member):
     """One after the other, several consumers of that name."""
 
+    session_ms = SESSION_MS
+
     def __init__(self, world: World, name: str, group: str, topics: tuple[str, ...]) -> None:
         super().__init__(world, name, group, topics)
-        self._name = name
         self._ids: dict[str, Uuid] = {}
         self._born = 0
         self._calm = 0
@@ -117,7 +120,6 @@ class ConsumerMember(Member):
     async def _live(self) -> None:
         self._born += 1
         self._talk.begin(f"{self._name}-{self._born}")
-        self._positions.clear()
         self._calm = 0
         while True:
             try:
@@ -127,7 +129,7 @@ class ConsumerMember(Member):
                 pass  # A commit came too late, or too early: the next heartbeat says more.
             except LostPlaceError:  # It joins again as who it was.
                 self._talk.begin(f"{self._name}-{self._born}")
-                self._positions.clear()
+                self._hold_nothing()
 
     async def _names(self) -> dict[Uuid, str]:
         """Of the topics, by their ids."""
@@ -154,6 +156,7 @@ class ConsumerMember(Member):
             return
         if answer.assignment is None:
             self._calm += self._world.is_quiet
+            self._hold(self._heard_of_ms)
             return
         names = await self._names()
         told = {
@@ -163,6 +166,7 @@ class ConsumerMember(Member):
             for index in part.partitions
         }
         self._calm = 0
+        self._tell_held(tuple(sorted(told, key=str)), self._heard_of_ms)
         gone = {p: at for p, at in self._positions.items() if p not in told}
         self._positions = {p: at for p, at in self._positions.items() if p in told}
         self._at_end &= told

@@ -49,7 +49,7 @@ from kafkalite.testing.observations import (
     MemberAccepted,
 )
 from kafkalite.types import TopicPartition
-from tests.simulation.world import BACKOFF_MS, Talker, World
+from tests.simulation.world import BACKOFF_MS, World
 
 R = TypeVar("R", bound=Response)
 
@@ -92,7 +92,7 @@ class GroupCalls:
         self._world = world
         self._name = name
         self._instance_id = instance_id
-        self._talker = Talker(world, name)
+        self._talker = world.talker(name)
         self._member_id = ""
         self._generation = NO_GENERATION
         self._knows_coordinator = False
@@ -127,6 +127,8 @@ class GroupCalls:
                 self._member_id = answer.member_id
             elif code in _LOST_PLACE:
                 self.forget_membership()
+            elif code is ErrorCode.REBALANCE_IN_PROGRESS:  # The group speaks another protocol now.
+                await self._world.sleep(BACKOFF_MS)
             else:
                 await self._again_or_fail(code, "JoinGroup")
 
@@ -160,8 +162,9 @@ class GroupCalls:
             await self._again_or_fail(code, "SyncGroup")
         return None
 
-    async def heartbeat(self) -> None:
-        """Say that this member lives. `RebalanceError`, `LostPlaceError`."""
+    async def heartbeat(self) -> bool:
+        """Say that this member lives: whether the group takes it. `RebalanceError`,
+        `LostPlaceError`."""
         request = HeartbeatRequest(
             group_id=self.group,
             generation_id=self._generation,
@@ -170,10 +173,13 @@ class GroupCalls:
         )
         token = self._asks()
         answer = await self._ask(request, HEARTBEAT, HeartbeatResponse)
-        if answer is not None:
-            await self._judge(ErrorCode(answer.error_code), "Heartbeat")
-            if answer.error_code == ErrorCode.NONE:
-                self._accepted(token)
+        if answer is None:
+            return False
+        await self._judge(ErrorCode(answer.error_code), "Heartbeat")
+        if answer.error_code != ErrorCode.NONE:
+            return False
+        self._accepted(token)
+        return True
 
     async def leave(self) -> None:
         """Whatever the answer: a member that leaves does not come back."""

@@ -9,14 +9,11 @@ import pytest
 
 from kafkalite.coordinator.groups import commits
 from kafkalite.coordinator.groups.classic import membership
-from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
-    Heartbeat,
-    HeartbeatSeen,
-    SyncGroup,
-)
+from kafkalite.coordinator.groups.classic.embedded import read_assignment, write_assignment
+from kafkalite.coordinator.groups.classic.events import Heartbeat, HeartbeatSeen, SyncGroup
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.offset_events import CommitOffsets
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode
 from kafkalite.log.log_results import Appended, LogRead
@@ -148,8 +145,12 @@ def gives_all_to_everybody(patch: Patch) -> None:
     original = membership._assign
 
     def assign(draft: Draft, group: ClassicGroup, event: SyncGroup) -> None:
-        everything = b" ".join(given.assignment for given in event.assignments)
-        given = tuple(each._replace(assignment=everything) for each in event.assignments)
+        everything: dict[str, list[int]] = {}
+        for each in event.assignments:
+            for part in read_assignment(each.assignment).assigned_partitions:
+                everything.setdefault(part.topic, []).extend(part.partitions)
+        share = write_assignment(everything, 3)
+        given = tuple(each._replace(assignment=share) for each in event.assignments)
         original(draft, group, event._replace(assignments=given))
 
     patch.setattr(membership, "_assign", assign)
@@ -212,7 +213,7 @@ CASES: list[tuple[Callable[[Patch], None], set[str]]] = [
     (shows_an_old_high_watermark, {"HighWatermarkNeverFalls"}),
     (changes_what_was_read, {"ReadsAreStable"}),
     (loses_a_topic_in_a_restart, {"TopicsStay"}),
-    (gives_all_to_everybody, {"EachPartitionHasOneOwner"}),
+    (gives_all_to_everybody, {"EachPartitionHasOneOwner", "NobodyReadsWhatAnotherHolds"}),
     (takes_commits_of_anybody, {"OldGenerationsAreRefused", "CommitsAreKept"}),
     (loses_a_commit, {"CommitsAreKept"}),
     (forgets_commits_in_a_restart, {"CommitsAreKept"}),

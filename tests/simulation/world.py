@@ -15,6 +15,7 @@ from kafkalite.testing.client import Client
 from kafkalite.testing.group_checkers import (
     CommitsAreKept,
     EachPartitionHasOneOwner,
+    NobodyReadsWhatAnotherHolds,
     OldGenerationsAreRefused,
 )
 from kafkalite.testing.observations import (
@@ -64,7 +65,8 @@ class Dice:
 class World:
     """One run."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, *, forgives_deaths: bool = False) -> None:
+        """`forgives_deaths`: see `NobodyReadsWhatAnotherHolds`."""
         self.simulation = simulation
         self.clock = simulation.clock
         self.checkers: list[Checker] = [
@@ -77,6 +79,7 @@ class World:
             TopicsStay(),
             DeletedRecordsStayAway(),
             EachPartitionHasOneOwner(),
+            NobodyReadsWhatAnotherHolds(forgives_deaths=forgives_deaths),
             OldGenerationsAreRefused(),
             CommitsAreKept(),
         ]
@@ -106,6 +109,10 @@ class World:
         """The same for the same seed and actor."""
         digest = hashlib.sha256(f"{self.simulation.seed} {actor}".encode()).digest()
         return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
+
+    def talker(self, name: str) -> Talker:
+        """How a client of that name asks."""
+        return Talker(self, name)
 
     def token(self) -> int:
         """A name for a question."""

@@ -10,6 +10,7 @@ from kafkalite.testing.checkers import Checker, ViolationError
 from kafkalite.testing.group_checkers import (
     CommitsAreKept,
     EachPartitionHasOneOwner,
+    NobodyReadsWhatAnotherHolds,
     OldGenerationsAreRefused,
 )
 from kafkalite.testing.observations import (
@@ -17,9 +18,11 @@ from kafkalite.testing.observations import (
     CommitAsked,
     CommitSeen,
     CommitSent,
+    Died,
     GroupAsked,
     MemberAccepted,
     MemberAssigned,
+    MemberHolds,
     Observation,
     PowerLost,
     Stopped,
@@ -67,6 +70,36 @@ def test_a_partition_has_one_owner_in_a_generation() -> None:
     refuses(checker, assigned(1, "c", SONG), "generation 1 of g .* belongs to b and to c")
     refuses(checker, assigned(1, "a"), "a was given .* and ")
     tell(checker, POWER_LOST, assigned(1, "c", SONG))
+
+
+def holds(member: str, at_ms: int, *partitions: TopicPartition) -> MemberHolds:
+    return MemberHolds("g", member, partitions, at_ms, at_ms + 10)
+
+
+def test_a_partition_is_read_by_one_member_while_its_session_lasts() -> None:
+    checker = NobodyReadsWhatAnotherHolds()
+    tell(checker, holds("a", 0, POEM), holds("b", 1, SONG), holds("a", 2, POEM))
+    tell(checker, MemberHolds("other", "b", (POEM,), 3, 13), Died(), Stopped())
+    refuses(checker, holds("b", 11, POEM, SONG), "b of g is given .* which a may read for 1 ms")
+    tell(checker, holds("b", 12, POEM, SONG))
+
+
+def test_what_a_member_gave_up_is_anybodys() -> None:
+    checker = NobodyReadsWhatAnotherHolds()
+    tell(checker, holds("a", 0, POEM, SONG), holds("a", 1, SONG), holds("b", 2, POEM))
+    refuses(checker, holds("b", 3, SONG), "which a may read")
+
+
+@pytest.mark.parametrize("end", [Died(), Stopped()])
+def test_what_was_held_before_the_broker_ended_may_be_forgiven(end: Observation) -> None:
+    checker = NobodyReadsWhatAnotherHolds(forgives_deaths=True)
+    tell(checker, holds("a", 0, POEM), end, holds("b", 1, POEM))
+    refuses(checker, holds("a", 2, POEM), "which b may read")
+
+
+def test_a_loss_of_power_may_give_a_partition_to_another() -> None:
+    checker = NobodyReadsWhatAnotherHolds()
+    tell(checker, holds("a", 0, POEM), POWER_LOST, holds("b", 1, POEM))
 
 
 def test_nothing_is_taken_from_an_older_generation() -> None:

@@ -12,6 +12,7 @@ import org.apache.kafka.common.TopicPartition;
 /** A consumer in a group, named as its topic. It begins where the group has committed, else at the beginning. */
 final class Member implements AutoCloseable {
     private static final String PROTOCOL = System.getProperty("group.protocol");
+    private static final String SESSION_MS = System.getProperty("session.timeout.ms");
     private static final String STRATEGY = System.getProperty("partition.assignment.strategy");
 
     final List<ConsumerRecord<byte[], byte[]>> received = new ArrayList<>();
@@ -34,6 +35,9 @@ final class Member implements AutoCloseable {
             settings.put("heartbeat.interval.ms", "200");
         } else { // Of the new protocol, where the broker says how often.
             settings.put("group.protocol", PROTOCOL);
+        }
+        if (SESSION_MS != null) {
+            settings.put("session.timeout.ms", SESSION_MS);
         }
         if (STRATEGY != null) {
             settings.put("partition.assignment.strategy", STRATEGY);

@@ -8,6 +8,7 @@ import org.apache.kafka.common.TopicPartition;
 /** Members of a group that come and go, and one that starts anew. */
 final class Members {
     private static final int PARTITIONS = 6;
+    private static final int ENOUGH = 5;
 
     private final Broker broker;
     private final String topic;
@@ -80,6 +81,19 @@ final class Members {
             Member.pollUntil("the new one is read", () -> member.received.size() >= 13, member);
             long ofLater = member.received.stream().filter(each -> each.topic().equals(later)).count();
             return Map.of("received", member.received.size(), "of_the_new_topic", ofLater);
+        }
+    }
+
+    /** One of two members of a topic that somebody else has made. Its process may be stopped for a while. */
+    Map<String, Object> heldUp() {
+        try (Member here = new Member(broker, topic)) {
+            while (here.received.size() < ENOUGH) {
+                here.pollOnce();
+            }
+            here.received.forEach(record -> here.commit(Map.of( // Or the other one would read it, too.
+                new TopicPartition(record.topic(), record.partition()), new OffsetAndMetadata(record.offset() + 1))));
+            return Map.of("received", here.received.stream()
+                .map(record -> List.of((long) record.partition(), record.offset())).toList());
         }
     }
 

@@ -32,6 +32,7 @@ final class Scenarios {
             case "members" -> new Members(broker, topic).comeAndGo();
             case "pattern" -> new Members(broker, topic).byPattern();
             case "static" -> new Members(broker, topic).startAnew();
+            case "held-up" -> new Members(broker, topic).heldUp();
             case "resume" -> resume();
             case "seek" -> seek();
             case "delete" -> delete();

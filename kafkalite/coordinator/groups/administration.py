@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import (
     DeletedGroup,
     DescribedGroup,
     DescribedMember,

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.classic.rebalance import keep_session
+from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
+from kafkalite.coordinator.groups.consumer.committers import (
+    check_commit,
+    check_commit_in_transaction,
+    check_fetch,
+)
+from kafkalite.coordinator.groups.consumer.state import ConsumerGroup
+from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.log_record import TransactionEnded
+from kafkalite.coordinator.groups.offset_events import (
     CommitOffsets,
     CommittedOffset,
     CommitTransactionalOffsets,
@@ -24,16 +34,6 @@ from kafkalite.coordinator.groups.classic.events import (
     TopicPartitions,
     TransactionalOffsetsEnded,
 )
-from kafkalite.coordinator.groups.classic.rebalance import keep_session
-from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState
-from kafkalite.coordinator.groups.consumer.committers import (
-    check_commit,
-    check_commit_in_transaction,
-    check_fetch,
-)
-from kafkalite.coordinator.groups.consumer.state import ConsumerGroup
-from kafkalite.coordinator.groups.draft import Draft
-from kafkalite.coordinator.groups.log_record import TransactionEnded
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.classic_group_records import OffsetCommitValue

@@ -10,34 +10,29 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, assert_never
 
 from kafkalite.coordinator.groups import administration, commits
+from kafkalite.coordinator.groups.administration_events import (
+    DeleteGroups,
+    DescribeGroups,
+    GroupsDeleted,
+    GroupsDescribed,
+    GroupsListed,
+    ListGroups,
+)
 from kafkalite.coordinator.groups.classic.coordination import (
     ClassicCoordination,
     MembershipEvent,
 )
 from kafkalite.coordinator.groups.classic.events import (
-    CommitOffsets,
-    CommitTransactionalOffsets,
-    DeleteGroups,
-    DeleteOffsets,
-    DescribeGroups,
-    EndTransactionalOffsets,
-    ExpireOffsets,
-    FetchOffsets,
-    GroupsDeleted,
-    GroupsDescribed,
-    GroupsListed,
     Heartbeat,
     InitialDelayOver,
     JoinGroup,
     JoinTimedOut,
     LeaveGroup,
-    ListGroups,
     Loaded,
     MemberDisconnected,
     SessionTimedOut,
     SyncGroup,
     SyncTimedOut,
-    TopicsDeleted,
 )
 from kafkalite.coordinator.groups.classic.join import check_join, refuse
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
@@ -53,6 +48,15 @@ from kafkalite.coordinator.groups.consumer.events import (
 from kafkalite.coordinator.groups.draft import Draft, GroupOutcome, Rebalanced
 from kafkalite.coordinator.groups.events import Event
 from kafkalite.coordinator.groups.log_record import JournalRecord, Record, TransactionEnded
+from kafkalite.coordinator.groups.offset_events import (
+    CommitOffsets,
+    CommitTransactionalOffsets,
+    DeleteOffsets,
+    EndTransactionalOffsets,
+    ExpireOffsets,
+    FetchOffsets,
+    TopicsDeleted,
+)
 from kafkalite.coordinator.groups.reasons import Reasons
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.coordinator.groups.settings import GroupSettings

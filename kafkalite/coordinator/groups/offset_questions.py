@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from kafkalite.coordinator.groups.classic.events import FetchedOffset, FetchOffsets, TopicPartitions
+from kafkalite.coordinator.groups.offset_events import FetchedOffset, FetchOffsets, TopicPartitions
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.topic_lookup import TopicKey, find_topic

@@ -9,7 +9,7 @@ Kafka does.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import DeleteGroups, GroupsDeleted
+from kafkalite.coordinator.groups.administration_events import DeleteGroups, GroupsDeleted
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.delete_groups import (

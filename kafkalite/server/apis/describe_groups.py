@@ -9,7 +9,7 @@ Groups are told by the partition that keeps them, as Kafka does.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.administration_events import (
     DescribedGroup,
     DescribeGroups,
     GroupsDescribed,

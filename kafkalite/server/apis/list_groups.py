@@ -8,7 +8,7 @@ A filter that names no state or type of Kafka's matches nothing.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import GroupsListed, ListGroups
+from kafkalite.coordinator.groups.administration_events import GroupsListed, ListGroups
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.list_groups import (

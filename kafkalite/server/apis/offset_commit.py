@@ -10,7 +10,7 @@ others; what is refused stands first in the answer.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.offset_events import (
     CommitOffsets,
     OffsetsCommitted,
     OffsetToCommit,

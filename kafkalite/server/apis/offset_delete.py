@@ -9,7 +9,7 @@ place, and so is what does not exist; that stands first in the answer.
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.offset_events import (
     DeleteOffsets,
     OffsetsDeleted,
     TopicPartitions,

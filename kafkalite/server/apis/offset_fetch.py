@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from kafkalite.coordinator.groups.classic.events import FetchedOffset, OffsetsFetched
+from kafkalite.coordinator.groups.offset_events import FetchedOffset, OffsetsFetched
 from kafkalite.coordinator.groups.offset_questions import AskedTopic, OffsetQuestion
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_lookup import TopicKey

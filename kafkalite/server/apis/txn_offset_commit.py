@@ -14,10 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkalite.coordinator.groups.classic.events import (
-    OffsetsCommitted,
-    OffsetToCommit,
-)
+from kafkalite.coordinator.groups.offset_events import OffsetsCommitted, OffsetToCommit
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_lookup import TopicKey, find_topic
 from kafkalite.protocol.api_keys import ApiKey

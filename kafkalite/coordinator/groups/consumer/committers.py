@@ -8,13 +8,13 @@ Source: Kafka's `ConsumerGroup.validateOffsetCommit` and `validateOffsetFetch`; 
 
 from __future__ import annotations
 
-from kafkalite.coordinator.groups.classic.events import (
+from kafkalite.coordinator.groups.consumer.state import NOTHING, ConsumerGroup, Member
+from kafkalite.coordinator.groups.offset_events import (
     NO_GENERATION,
     CommitOffsets,
     FetchOffsets,
     OffsetToCommit,
 )
-from kafkalite.coordinator.groups.consumer.state import NOTHING, ConsumerGroup, Member
 from kafkalite.errors import ErrorCode, KafkaError
 
 

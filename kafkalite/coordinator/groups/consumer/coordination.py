@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 
 from kafkalite.coordinator.groups.classic.coordination import MembershipEvent
-from kafkalite.coordinator.groups.classic.events import (
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    SyncGroup,
-)
+from kafkalite.coordinator.groups.classic.events import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
 from kafkalite.coordinator.groups.classic.state import GroupState as ClassicState
 from kafkalite.coordinator.groups.consumer.classic_members import ClassicMembers

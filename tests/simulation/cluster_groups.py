@@ -1,0 +1,91 @@
+"""Groups on a cluster of three brokers, whose coordinators fail over. Their members read nothing:
+they count, and commit how far they are."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from kafkalite.errors import ProtocolError
+from kafkalite.protocol.messages.find_coordinator import FindCoordinatorResponse
+from kafkalite.protocol.schema import Request, Response
+from kafkalite.testing.checkers import ViolationError
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import TopicPartition
+from tests.simulation.cluster_machines import address
+from tests.simulation.consumer_members import ConsumerMember
+from tests.simulation.members import Member
+from tests.simulation.world import BACKOFF_MS, REQUEST_TIMEOUT_MS, Talker, World
+
+R = TypeVar("R", bound=Response)
+
+
+class RoamingTalker(Talker):
+    """Asks the coordinator that it was last told of, and any broker before."""
+
+    def __init__(self, world: World, name: str, ids: tuple[int, ...]) -> None:
+        super().__init__(world, name)
+        self._ids = ids
+        self._dice = world.dice(f"brokers of {name}")
+        self._coordinator: int | None = None
+        self._clients: dict[int, Client] = {}
+
+    async def ask(
+        self, request: Request, version: int, response: type[R], *, timeout_ms: int | None = None
+    ) -> R | None:
+        id = self._coordinator
+        if id is None or response is FindCoordinatorResponse:
+            id = self._dice.one_of(self._ids)
+        clock = self._world.clock
+        until_ms = clock.now_ms() + (timeout_ms or REQUEST_TIMEOUT_MS)
+        try:
+            if id not in self._clients:
+                connecting = Client.connect(self._node, address(id), self._name)
+                self._clients[id] = await clock.wait(connecting, until_ms)
+            answer = await clock.wait(self._clients[id].send(request, version, response), until_ms)
+        except ProtocolError as error:
+            raise ViolationError(f"an answer that cannot be read: {error}") from error
+        except (OSError, TimeoutError):
+            client = self._clients.pop(id, None)
+            if client is not None:
+                client.close()
+            await self._world.sleep(BACKOFF_MS)
+            return None
+        if isinstance(answer, FindCoordinatorResponse):
+            (found,) = answer.coordinators
+            self._coordinator = None if found.error_code else found.node_id
+        return answer
+
+    def hang_up(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+
+class GroupsWorld(World):
+    """Whose clients may ask any of these brokers."""
+
+    def __init__(self, simulation: Simulation, ids: tuple[int, ...]) -> None:
+        super().__init__(simulation)
+        self._ids = ids
+
+    def talker(self, name: str) -> Talker:
+        return RoamingTalker(self, name, self._ids)
+
+
+class _Counting(Member):
+    """Each look at a partition finds another record, until nobody writes any more."""
+
+    async def _read(self, partition: TopicPartition) -> None:
+        if self._world.is_quiet:
+            self._at_end.add(partition)
+        else:
+            self._positions[partition] += 1
+
+
+class CountingMember(_Counting):
+    """Of the classic protocol."""
+
+
+class CountingConsumer(_Counting, ConsumerMember):
+    """Of the new protocol (KIP-848)."""

@@ -1,0 +1,66 @@
+"""Groups whose coordinators fail over between three brokers that are killed, lose power, are cut
+off and stop: nobody reads what another holds, no commit is lost, and in the end all have their
+share."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kafkalite.testing.checkers import ViolationError
+from kafkalite.testing.simulation import Simulation, run
+from kafkalite.types import TopicPartition
+from tests.simulation.cluster_clients import ClusterTalker, ClusterWorld
+from tests.simulation.cluster_groups import CountingConsumer, CountingMember, GroupsWorld
+from tests.simulation.cluster_machines import Machines
+from tests.simulation.cluster_scenario import (
+    IDS,
+    LIMIT_MS,
+    TOPICS,
+    ClusterChaos,
+    make_topics,
+)
+from tests.simulation.cluster_scenario import PARTITIONS as EACH
+from tests.simulation.group_calls import GroupCalls
+from tests.simulation.scenario import watched
+from tests.simulation.seed_runs import seeds
+
+SETTINGS = {"offsets.topic.num.partitions": "2", "offsets.topic.replication.factor": "3"}
+DURATION_MS = 20_000
+"""Of the part with faults."""
+KINDS = {"classic": CountingMember, "consumer": CountingConsumer}
+"""Of groups of these names."""
+MEMBERS = 3
+
+
+async def scenario(simulation: Simulation) -> None:
+    with watched():
+        machines = Machines(simulation, IDS, SETTINGS)
+        cluster, world = ClusterWorld(simulation, machines), GroupsWorld(simulation, IDS)
+        world.topics |= dict.fromkeys(TOPICS, EACH)
+        for id in IDS:
+            await machines.start(id)
+        await make_topics(ClusterTalker(cluster, "maker", world.dice("maker")))
+        partitions = [TopicPartition(name, index) for name in TOPICS for index in range(EACH)]
+        inspectors = {group: GroupCalls(world, f"inspector of {group}", group) for group in KINDS}
+        for calls in inspectors.values():
+            await calls.committed(partitions[0])  # From then on there is a coordinator.
+        chaos = ClusterChaos(cluster, world.dice("chaos"))
+        async with asyncio.TaskGroup() as members:
+            for group, kind in KINDS.items():
+                for number in range(MEMBERS):
+                    member = kind(world, f"{group}-{number}", group, tuple(TOPICS))
+                    members.create_task(member.run())
+            await chaos.run(DURATION_MS)
+            await chaos.make_well()
+            world.is_ending = world.is_quiet = True
+        for group, calls in inspectors.items():
+            for partition in partitions:
+                if not await calls.committed(partition):
+                    raise ViolationError(f"nobody in {group} came anywhere in {partition}")
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_groups_keep_their_promises_while_coordinators_fail_over(seed: int) -> None:
+    run(scenario, seed, limit_ms=LIMIT_MS)
