@@ -45,6 +45,7 @@ from kafkalite.server.membership import Membership
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
+from kafkalite.server.produce_order import ProduceOrder
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.replica_moves import ReplicaMoves
@@ -201,6 +202,7 @@ class Broker:
             route_markers=None if self._link is None else self._link.marker_routes,
             ask_elsewhere=None if self._link is None else self._link.verification_routes.ask,
         )
+        order = ProduceOrder(ports.clock)
         return Services(
             broker_id=config.node_id,
             cluster_id=storage.store.cluster_id,
@@ -211,7 +213,10 @@ class Broker:
             controller=self._controller,
             coordinators=self._coordinators,
             moves=self._moves,
-            recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self._replicas),
+            produce_order=order,
+            recompressions=Recompressions(
+                self._tasks, ports.workers, ports.clock, self._replicas, order
+            ),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=cache(self._listed),
             peers=None if self._link is None else self._link.peers,
@@ -279,6 +284,7 @@ class Broker:
         await self._let_go()
 
     async def _let_go(self) -> None:
+        self._services.produce_order.stop()
         self._controller.stop()
         if self._link is not None:
             self._link.stop()
@@ -317,6 +323,7 @@ class Broker:
             end.callback(self._reports.stop)
             end.callback(self._moves.stop)
             end.callback(self._replicas.stop)
+            end.callback(self._services.produce_order.stop)
             until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
             for each in self._housekeeping.values():
                 await each.flusher.finish(until_ms)

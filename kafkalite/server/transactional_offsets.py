@@ -15,6 +15,7 @@ from kafkalite.coordinator.transactions.events import Producer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafkalite.protocol.records.batch import NO_SEQUENCE
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import Client, Codes, verify
@@ -44,8 +45,22 @@ def commit_in_transaction(
     )
     event = CommitTransactionalOffsets(None, commit, producer.id, producer.epoch)
 
+    try:
+        partition = ctx.services.replicas.find(home.topic, home.partition)
+    except KafkaError:
+        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
+        return
+    producers = partition.log.producers
+    if producers.is_in_transaction(producer.id, producer.epoch):
+        groups.ask(request.group_id, event, on_reply)
+        return
+    now = ctx.services.clock.now_ms()
+    verification = producers.verifications.begin(producer.id, producer.epoch, NO_SEQUENCE, now)
+
     def on_codes(codes: Codes) -> None:
         code = codes.get(home, ErrorCode.NONE)
+        if not code and not producers.is_in_transaction(producer.id, producer.epoch):
+            code = producers.verifications.refusal(producer.id, verification, NO_SEQUENCE)
         if code is ErrorCode.NOT_ENOUGH_REPLICAS:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if code:
@@ -53,14 +68,6 @@ def commit_in_transaction(
         else:
             groups.ask(request.group_id, event, on_reply)
 
-    try:
-        partition = ctx.services.replicas.find(home.topic, home.partition)
-    except KafkaError:
-        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
-        return
-    if partition.log.producers.is_in_transaction(producer.id, producer.epoch):
-        on_codes({})
-        return
     transactions = ctx.services.transactions
     id, client = request.transactional_id, _client(ctx.version)
     verify(transactions, id, producer, frozenset({home}), client, on_codes)

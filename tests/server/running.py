@@ -202,6 +202,7 @@ async def crashed(
 def end_process(simulation: Simulation, broker: Broker) -> None:
     """See `crashed`."""
     simulation.network.crash("broker")
+    broker._services.produce_order.stop()
     broker._coordinators.stop()  # Their timers.
     broker._storage.directory.abandon()
 

@@ -5,7 +5,7 @@ it after a while."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files_memory import MemoryFiles
@@ -120,9 +120,15 @@ class _Life:
     def __init__(self, machines: Machines, id: int) -> None:
         simulation = machines.simulation
         self.clock = ProcessClock(simulation.clock)
-        self.files = ProcessFiles(machines.disks[id], simulation.entropy, on_death=lambda: None)
+        self.files = ProcessFiles(
+            machines.disks[id], simulation.entropy, on_death=lambda: machines.kill(id)
+        )
         config = BrokerConfig.of(
-            {**SETTINGS, "node.id": str(id), "kafkalite.cluster.id": machines.store.cluster_id}
+            {
+                **machines.settings,
+                "node.id": str(id),
+                "kafkalite.cluster.id": machines.store.cluster_id,
+            }
         )
         ports = Ports(
             self.clock,
@@ -164,8 +170,15 @@ class _Life:
 class Machines:
     """All of them."""
 
-    def __init__(self, simulation: Simulation, ids: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        simulation: Simulation,
+        ids: tuple[int, ...],
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """`settings`: besides `SETTINGS`."""
         self.simulation = simulation
+        self.settings = {**SETTINGS, **(settings or {})}
         self.ids = ids
         self.store = MemoryStore(format_uuid(simulation.entropy.uuid()), simulation.clock)
         self.disks = {id: MemoryFiles(models_crashes=True) for id in ids}
@@ -203,7 +216,8 @@ class Machines:
         """SIGKILL; or a loss of power, with which all goes that was not synced."""
         life = self.lives.pop(id)
         self.say(f"broker {id} {'loses power' if loses_power else 'is killed'}")
-        life.files.die()
+        if not life.files.is_dead:
+            life.files.die()
         life.clock.die()
         self.simulation.network.crash(host(id))
         if loses_power:
