@@ -236,9 +236,10 @@ class ProducerStates:
         last_offset = Offset(base_offset + delta)
         state.batches.append(BatchMetadata(header.last_sequence, last_offset, delta, timestamp))
         state.last_timestamp = timestamp
-        if header.is_transactional and state.transaction_first_offset is None:
-            state.transaction_first_offset = self._open[header.producer_id] = base_offset
-            self.verifications.end(header.producer_id)
+        if header.is_transactional:
+            self.verifications.appended(header.producer_id)
+            if state.transaction_first_offset is None:
+                state.transaction_first_offset = self._open[header.producer_id] = base_offset
 
     def transaction_ended(
         self, header: BatchHeader, coordinator_epoch: int, timestamp: TimestampMs
@@ -247,7 +248,7 @@ class ProducerStates:
         state = self._state_in_epoch(header.producer_id, header.producer_epoch)
         first, state.transaction_first_offset = state.transaction_first_offset, None
         self._open.pop(header.producer_id, None)
-        self.verifications.end(header.producer_id)
+        self.verifications.transaction_ended(header.producer_id, header.producer_epoch)
         if first is not None:
             self._ended.append(_Ended(first, header.last_offset))
         state.coordinator_epoch = coordinator_epoch
@@ -282,7 +283,6 @@ class ProducerStates:
             state.producer_id: state for state in states if not self._is_expired(state, now)
         }
         self._ended.clear()
-        self.verifications.clear()
         began = (
             (state.producer_id, state.transaction_first_offset) for state in self._states.values()
         )

@@ -16,9 +16,13 @@ class Verification:
     """From a producer's first question to its first append, or to a marker; what the answer to a
     question counts for."""
 
-    __slots__ = ("epoch", "lowest_sequence", "since_ms")
+    __slots__ = ("bumps_epoch", "epoch", "lowest_sequence", "since_ms")
 
-    def __init__(self, epoch: ProducerEpoch, sequence: int, since_ms: TimestampMs) -> None:
+    def __init__(
+        self, epoch: ProducerEpoch, sequence: int, since_ms: TimestampMs, *, bumps_epoch: bool
+    ) -> None:
+        self.bumps_epoch = bumps_epoch
+        """Whether markers have an epoch above their transaction's."""
         self.epoch = epoch
         self.lowest_sequence = sequence
         """Of the batches of that epoch that were asked about."""
@@ -26,7 +30,7 @@ class Verification:
 
 
 class Verifications:
-    """Those of one log. Soft: whoever waited when they are lost is refused."""
+    """Those of one log. They outlive a change of its leader: what ends them, followers have too."""
 
     __slots__ = ("_of",)
 
@@ -34,12 +38,20 @@ class Verifications:
         self._of: dict[ProducerId, Verification] = {}
 
     def begin(
-        self, producer_id: ProducerId, epoch: ProducerEpoch, sequence: int, now: TimestampMs
+        self,
+        producer_id: ProducerId,
+        epoch: ProducerEpoch,
+        sequence: int,
+        now: TimestampMs,
+        *,
+        bumps_epoch: bool,
     ) -> Verification:
-        """The coordinator is about to be asked about a batch: what `refusal` is to be given."""
+        """The coordinator is about to be asked about a batch: what `refusal` is to be given.
+        `bumps_epoch`: the producer has version 2 of the protocol."""
         known = self._of.get(producer_id)
         if known is None:
-            known = self._of[producer_id] = Verification(epoch, sequence, now)
+            known = Verification(epoch, sequence, now, bumps_epoch=bumps_epoch)
+            self._of[producer_id] = known
         elif epoch > known.epoch:
             known.epoch, known.lowest_sequence = epoch, sequence
         elif epoch == known.epoch and sequence < known.lowest_sequence:
@@ -58,16 +70,18 @@ class Verifications:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         return ErrorCode.NONE
 
-    def end(self, producer_id: ProducerId) -> None:
-        """Its transaction is open in the log, or is over."""
+    def appended(self, producer_id: ProducerId) -> None:
+        """Its transaction is open in the log."""
         self._of.pop(producer_id, None)
+
+    def transaction_ended(self, producer_id: ProducerId, marker_epoch: ProducerEpoch) -> None:
+        """It is over, unless the marker is that of the transaction before."""
+        known = self._of.get(producer_id)
+        if known is not None and not (known.bumps_epoch and marker_epoch == known.epoch):
+            del self._of[producer_id]
 
     def remove_expired(self, now: TimestampMs, expiration_ms: int) -> None:
         """Forget what has led to nothing for so long."""
         for producer_id, each in list(self._of.items()):
             if now - each.since_ms >= expiration_ms:
                 del self._of[producer_id]
-
-    def clear(self) -> None:
-        """The log is another one now."""
-        self._of.clear()

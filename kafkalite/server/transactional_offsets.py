@@ -54,8 +54,14 @@ def commit_in_transaction(
     if producers.is_in_transaction(producer.id, producer.epoch):
         groups.ask(request.group_id, event, on_reply)
         return
-    now = ctx.services.clock.now_ms()
-    verification = producers.verifications.begin(producer.id, producer.epoch, NO_SEQUENCE, now)
+    client = _client(ctx.version)
+    verification = producers.verifications.begin(
+        producer.id,
+        producer.epoch,
+        NO_SEQUENCE,
+        ctx.services.clock.now_ms(),
+        bumps_epoch=client is Client.LEAVES_ADDING,
+    )
 
     def on_codes(codes: Codes) -> None:
         code = codes.get(home, ErrorCode.NONE)
@@ -68,8 +74,7 @@ def commit_in_transaction(
         else:
             groups.ask(request.group_id, event, on_reply)
 
-    transactions = ctx.services.transactions
-    id, client = request.transactional_id, _client(ctx.version)
+    transactions, id = ctx.services.transactions, request.transactional_id
     verify(transactions, id, producer, frozenset({home}), client, on_codes)
 
 

@@ -62,21 +62,24 @@ class _Asked(NamedTuple):
     """A batch whose transaction is asked about."""
 
     batch: _Batch
+    client: Client
     verification: Verification
 
     @staticmethod
-    def of(batch: _Batch, now: TimestampMs) -> _Asked:
-        verifications = batch.partition.log.producers.verifications
-        id, epoch = batch.producer
-        return _Asked(batch, verifications.begin(id, epoch, batch.base_sequence, now))
+    def of(batch: _Batch, client: Client, now: TimestampMs) -> _Asked:
+        (id, epoch), bumps_epoch = batch.producer, client is Client.LEAVES_ADDING
+        verification = batch.partition.log.producers.verifications.begin(
+            id, epoch, batch.base_sequence, now, bumps_epoch=bumps_epoch
+        )
+        return _Asked(batch, client, verification)
 
-    def refusal(self, client: Client) -> ErrorCode:
+    def refusal(self) -> ErrorCode:
         """What the log has against it when the coordinator has nothing: to be asked right before
-        the append."""
+        the append, which refuses what is led elsewhere by then."""
         batch = self.batch
-        if batch.is_amid_a_transaction:
+        if batch.is_amid_a_transaction or batch.partition.leader is None:
             return ErrorCode.NONE
-        if client is Client.LEAVES_ADDING and batch.has_a_gap:
+        if self.client is Client.LEAVES_ADDING and batch.has_a_gap:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         verifications = batch.partition.log.producers.verifications
         return verifications.refusal(batch.producer.id, self.verification, batch.base_sequence)
@@ -99,12 +102,12 @@ def append_verified(
     if not first or not (transactions.verifies_partitions or client is Client.LEAVES_ADDING):
         return append(request, {})
     now = ctx.services.clock.now_ms()
-    asked = [_Asked.of(batch, now) for batch in first.values()]
+    asked = [_Asked.of(batch, client, now) for batch in first.values()]
     arrived: list[Codes] = []
     waiting: _Waiting | None = None
 
     def on_codes(told: Codes) -> None:
-        codes = {each.batch.place: each.refusal(client) for each in asked} | {
+        codes = {each.batch.place: each.refusal() for each in asked} | {
             place: code for place, code in told.items() if code
         }
         if waiting is None:

@@ -16,9 +16,22 @@ GAP, INVALID = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.INVALID_TXN_STA
 
 
 def begin(
-    verifications: Verifications, sequence: int, epoch: int = 0, now: int = 0
+    verifications: Verifications, sequence: int, epoch: int = 0, now: int = 0, *, bumps: bool = True
 ) -> Verification:
-    return verifications.begin(ID, ProducerEpoch(epoch), sequence, TimestampMs(now))
+    return verifications.begin(
+        ID, ProducerEpoch(epoch), sequence, TimestampMs(now), bumps_epoch=bumps
+    )
+
+
+def end(states: ProducerStates, epoch: int) -> None:
+    """A marker comes."""
+    marker = build_end_transaction_batch(
+        EndTransactionMarker(is_commit=False, coordinator_epoch=0),
+        producer_id=ID,
+        producer_epoch=ProducerEpoch(epoch),
+        timestamp=NOW,
+    )
+    states.transaction_ended(read_header(marker), 0, NOW)
 
 
 def test_what_was_asked_first_is_to_come_first() -> None:
@@ -37,19 +50,22 @@ def test_the_lowest_of_an_epoch_counts_and_the_latest_epoch() -> None:
         assert known.lowest_sequence == lowest
 
 
-def test_a_marker_ends_it_and_another_question_is_another() -> None:
+@pytest.mark.parametrize("bumps", [False, True])
+def test_a_marker_ends_it_and_another_question_is_another(bumps: bool) -> None:
     states = ProducerStates("orders-3")
-    before = begin(states.verifications, 0)
-    marker = build_end_transaction_batch(
-        EndTransactionMarker(is_commit=False, coordinator_epoch=0),
-        producer_id=ID,
-        producer_epoch=ProducerEpoch(0),
-        timestamp=NOW,
-    )
-    states.transaction_ended(read_header(marker), 0, NOW)
+    before = begin(states.verifications, 0, bumps=bumps)
+    end(states, epoch=1 if bumps else 0)
     assert states.verifications.refusal(ID, before, 0) is INVALID
-    begin(states.verifications, 0)
+    begin(states.verifications, 0, bumps=bumps)
     assert states.verifications.refusal(ID, before, 0) is INVALID
+
+
+def test_the_marker_of_the_transaction_before_does_not() -> None:
+    """Under version 2 it has the epoch that this one has."""
+    states = ProducerStates("orders-3")
+    known = begin(states.verifications, 0, epoch=4)
+    end(states, epoch=4)
+    assert states.verifications.refusal(ID, known, 0) is ErrorCode.NONE
 
 
 @pytest.mark.parametrize("transactional", [True, False])
@@ -67,11 +83,4 @@ def test_what_leads_to_nothing_is_forgotten_in_time() -> None:
     states.remove_expired(TimestampMs(149))
     assert states.verifications.refusal(ID, known, 0) is ErrorCode.NONE
     states.remove_expired(TimestampMs(150))
-    assert states.verifications.refusal(ID, known, 0) is INVALID
-
-
-def test_another_log_knows_nothing_of_it() -> None:
-    states = ProducerStates("orders-3")
-    known = begin(states.verifications, 0)
-    states.restore([], NOW)
     assert states.verifications.refusal(ID, known, 0) is INVALID

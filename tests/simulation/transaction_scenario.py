@@ -30,7 +30,7 @@ from tests.simulation.transaction_world import (
 )
 from tests.simulation.transactional_writers import TransactionalWriter
 
-DURATION_MS = 12_000
+DURATION_MS = 6_000
 """Of the part with faults."""
 TOPICS = {"out-0": "2", "out-1": "2"}
 """With `min.insync.replicas`."""
@@ -51,10 +51,16 @@ class TransactionChaos(ClusterChaos):
         return [*super().deeds(), self._end_amid_a_change]
 
     async def _end_amid_a_change(self) -> None:
-        lives = sorted(self._machines.lives)
-        if len(lives) == len(IDS) and self._machines.is_loss_known():
-            life = self._machines.lives[self._dice.one_of(lives)]
-            life.files.die_within(self._dice.between(1, 30))
+        machines = self._machines
+        lives = sorted(machines.lives)
+        if len(lives) < len(IDS) or not machines.is_loss_known():
+            return
+        id = self._dice.one_of(lives)
+        life = machines.lives[id]
+        life.files.die_within(self._dice.between(1, 30))
+        await self._world.sleep(self._dice.between(100, 1_000))
+        if not life.files.is_dead:
+            machines.kill(id)
 
 
 async def scenario(simulation: Simulation) -> None:

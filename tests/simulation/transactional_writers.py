@@ -84,7 +84,7 @@ class TransactionalWriter:
                 await self._write_stale(stale)
             for _ in range(self._dice.between(1, 6)):
                 await self._transact(producer, leaves=False)
-                await self._world.sleep(self._dice.between(0, 400))
+                await self._world.sleep(self._dice.between(0, 1_000))
             await self._transact(producer, leaves=True)
             stale = producer
         await self.begin()  # It ends what was left open.
