@@ -143,6 +143,11 @@ class ProducerStates:
         """Whether the producer has an open transaction here, in that epoch."""
         return producer_id in self._open and self._states[producer_id].epoch == epoch
 
+    def is_fenced(self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool:
+        """Whether another of that id has written here since."""
+        state = self._states.get(producer_id)
+        return state is not None and epoch < state.epoch
+
     def check(self, header: BatchHeader, offset: Offset) -> BatchMetadata | None:
         """What a client's batch repeats; None when it is new and in order.
 

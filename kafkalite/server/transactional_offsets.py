@@ -54,6 +54,9 @@ def commit_in_transaction(
     if producers.is_in_transaction(producer.id, producer.epoch):
         groups.ask(request.group_id, event, on_reply)
         return
+    if producers.is_fenced(*producer):
+        on_reply(KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH))
+        return
     client = _client(ctx.version)
     verification = producers.verifications.begin(
         producer.id,

@@ -50,6 +50,11 @@ class _Batch(NamedTuple):
         return producers.is_in_transaction(self.producer.id, self.producer.epoch)
 
     @property
+    def is_fenced(self) -> bool:
+        """Whether the coordinator need not be asked."""
+        return self.partition.log.producers.is_fenced(*self.producer)
+
+    @property
     def has_a_gap(self) -> bool:
         """Whether it is not the first of a producer of which nothing is known in the partition.
         Version 2 of the protocol begins each transaction with sequence 0."""
@@ -102,14 +107,18 @@ def append_verified(
     if not first or not (transactions.verifies_partitions or client is Client.LEAVES_ADDING):
         return append(request, {})
     now = ctx.services.clock.now_ms()
-    asked = [_Asked.of(batch, client, now) for batch in first.values()]
+    asked = [_Asked.of(batch, client, now) for batch in first.values() if not batch.is_fenced]
+    codes_of_fenced = {
+        place: ErrorCode.INVALID_PRODUCER_EPOCH for place, batch in first.items() if batch.is_fenced
+    }
+    if not asked:
+        return append(request, codes_of_fenced)
     arrived: list[Codes] = []
     waiting: _Waiting | None = None
 
     def on_codes(told: Codes) -> None:
-        codes = {each.batch.place: each.refusal() for each in asked} | {
-            place: code for place, code in told.items() if code
-        }
+        codes = codes_of_fenced | {each.batch.place: each.refusal() for each in asked}
+        codes |= {place: code for place, code in told.items() if code}
         if waiting is None:
             arrived.append(codes)
         else:
@@ -119,7 +128,7 @@ def append_verified(
         transactions,
         request.transactional_id,
         batches[0].producer,
-        frozenset(first),
+        frozenset(each.batch.place for each in asked),
         client,
         on_codes,
     )
