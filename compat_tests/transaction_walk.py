@@ -3,7 +3,9 @@ producer and by those that it had before, as the dice have it; and what each was
 
     python -m compat_tests.transaction_walk HOST:PORT > compat_tests/transaction-walks.txt
 
-records those of the real Kafka anew. Producer ids are numbered in the order in which they come.
+records those of the real Kafka anew; with FIRST and COUNT behind it come other walks, for a look
+that nobody keeps. Producer ids are numbered in the order in which they come. In some walks the
+cluster's `transaction.version` goes from 2 to 1 and back in the midst of all.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ import sys
 from collections.abc import Callable, Iterator
 from random import Random  # noqa: TID251  # seeded: the same walks on every broker.
 
+from compat_tests.feature_levels import TRANSACTIONS, at_level, set_level
 from compat_tests.golden import Golden, turns
 from compat_tests.transaction_calls import CONCURRENT, READY_CODES, TransactionCalls
 
 WALKS, STEPS = 12, 18
+WITH_LEVELS = range(9, 12)
+"""Of each dozen those in which the level changes."""
 TOPIC = "walks"
 UNSTABLE = 88
 OPERATIONS = (
@@ -24,6 +29,7 @@ OPERATIONS = (
     *("offset 3", "offset 5", "end 3 True", "end 3 True", "end 3 False", "end 5 True"),
     *("end 5 True", "end 5 False"),
 )
+LEVELS = ("level 1", "level 1", "level 2")
 
 Producer = tuple[int, int]
 Told = tuple[int, ...]
@@ -34,6 +40,7 @@ class Walk:
     """One id. Call `steps` once."""
 
     def __init__(self, golden: Golden, number: int) -> None:
+        self._operations = OPERATIONS + (LEVELS if number % 12 in WITH_LEVELS else ())
         self._dice = Random(number)
         self._calls = TransactionCalls(golden, f"walk-{os.getpid()}-{number}", TOPIC)
         self._group = self._calls.id
@@ -49,7 +56,7 @@ class Walk:
             if self._dice.random() < 0.12:
                 epoch = max(0, epoch + self._dice.choice([-1, 1, 2]))
             by = self._calls.producer_id, self._calls.epoch = id, epoch
-            operation = self._dice.choice(OPERATIONS)
+            operation = self._dice.choice(self._operations)
             partition, version = self._dice.randrange(2), self._dice.choice([2, 3, 4, 5])
             told = _settled(lambda: self._do(operation, by, partition, version, number))  # noqa: B023  # It is called at once.
             yield (
@@ -62,6 +69,9 @@ class Walk:
         match name:
             case "init":
                 return self._init(version, (-1, -1))
+            case "level":
+                set_level(calls.golden, TRANSACTIONS, int(more[0]))
+                return (0,)
             case "go":
                 return self._init(max(3, version), by)
             case "add" if more:
@@ -123,15 +133,16 @@ def _settled(ask: Callable[[], Told]) -> Told:
     return told
 
 
-def walks(address: str) -> Iterator[list[str]]:
+def walks(address: str, first: int = 0, count: int = WALKS) -> Iterator[list[str]]:
     """All of them, as lines."""
     golden = Golden(address)
     golden.fresh_topics({TOPIC: {"num_partitions": 2}})
     golden.await_coordinators()
-    for number in range(WALKS):
-        yield [f"walk {number}", *Walk(golden, number).steps()]
+    for number in range(first, first + count):
+        with at_level(golden, TRANSACTIONS, 2):
+            yield [f"walk {number}", *Walk(golden, number).steps()]
 
 
 if __name__ == "__main__":
-    for lines in walks(sys.argv[1]):
+    for lines in walks(sys.argv[1], *map(int, sys.argv[2:])):
         print(*lines, sep="\n")

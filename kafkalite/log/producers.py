@@ -11,6 +11,7 @@ from collections import deque
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.verifications import Verifications
 from kafkalite.protocol.records.batch import MAX_SEQUENCE, NO_SEQUENCE, BatchHeader
 from kafkalite.types import NO_PRODUCER_EPOCH, Offset, ProducerEpoch, ProducerId, TimestampMs
 
@@ -88,7 +89,7 @@ class _Ended(NamedTuple):
 class ProducerStates:
     """All producers that wrote to one log and have not expired."""
 
-    __slots__ = ("_ended", "_name", "_open", "_states", "expiration_ms")
+    __slots__ = ("_ended", "_name", "_open", "_states", "expiration_ms", "verifications")
 
     def __init__(self, name: str, expiration_ms: int = PRODUCER_EXPIRATION_MS) -> None:
         self._name = name
@@ -97,6 +98,8 @@ class ProducerStates:
         self._states: dict[ProducerId, ProducerState] = {}
         self._open: dict[ProducerId, Offset] = {}
         """Open transactions, the one that began first at first: where each began."""
+        self.verifications = Verifications()
+        """Of transactions that are not open yet."""
         self._ended: deque[_Ended] = deque()
         """Those whose markers may not be committed, in the order of the markers."""
 
@@ -139,6 +142,11 @@ class ProducerStates:
     def is_in_transaction(self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool:
         """Whether the producer has an open transaction here, in that epoch."""
         return producer_id in self._open and self._states[producer_id].epoch == epoch
+
+    def is_fenced(self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool:
+        """Whether another of that id has written here since."""
+        state = self._states.get(producer_id)
+        return state is not None and epoch < state.epoch
 
     def check(self, header: BatchHeader, offset: Offset) -> BatchMetadata | None:
         """What a client's batch repeats; None when it is new and in order.
@@ -233,8 +241,10 @@ class ProducerStates:
         last_offset = Offset(base_offset + delta)
         state.batches.append(BatchMetadata(header.last_sequence, last_offset, delta, timestamp))
         state.last_timestamp = timestamp
-        if header.is_transactional and state.transaction_first_offset is None:
-            state.transaction_first_offset = self._open[header.producer_id] = base_offset
+        if header.is_transactional:
+            self.verifications.appended(header.producer_id)
+            if state.transaction_first_offset is None:
+                state.transaction_first_offset = self._open[header.producer_id] = base_offset
 
     def transaction_ended(
         self, header: BatchHeader, coordinator_epoch: int, timestamp: TimestampMs
@@ -243,6 +253,7 @@ class ProducerStates:
         state = self._state_in_epoch(header.producer_id, header.producer_epoch)
         first, state.transaction_first_offset = state.transaction_first_offset, None
         self._open.pop(header.producer_id, None)
+        self.verifications.transaction_ended(header.producer_id, header.producer_epoch)
         if first is not None:
             self._ended.append(_Ended(first, header.last_offset))
         state.coordinator_epoch = coordinator_epoch
@@ -263,6 +274,7 @@ class ProducerStates:
         for state in self.active():
             if self._is_expired(state, now):
                 del self._states[state.producer_id]
+        self.verifications.remove_expired(now, self.expiration_ms)
 
     def _is_expired(self, state: ProducerState, now: TimestampMs) -> bool:
         return (

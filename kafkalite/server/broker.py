@@ -133,6 +133,7 @@ class Broker:
         await self._let_go()
 
     async def _let_go(self) -> None:
+        self._services.produce_order.stop()
         self._parts.controller.stop()
         if self.link is not None:
             self.link.stop()
@@ -171,6 +172,7 @@ class Broker:
             end.callback(self._parts.reports.stop)
             end.callback(self._parts.moves.stop)
             end.callback(self._parts.replicas.stop)
+            end.callback(self._services.produce_order.stop)
             until_ms = self._ports.clock.now_ms() + SYNC_WITHIN_MS
             for each in self._housekeeping.values():
                 await each.flusher.finish(until_ms)

@@ -37,6 +37,7 @@ from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
+from kafkalite.server.produce_order import ProduceOrder
 from kafkalite.server.recompressions import Recompressions
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.replica_moves import ReplicaMoves
@@ -207,6 +208,7 @@ class BrokerParts:
 
     def _new_services(self) -> Services:
         config, ports, link = self._config, self._ports, self.link
+        order = ProduceOrder(ports.clock)
         return Services(
             broker_id=config.node_id,
             cluster_id=self._storage.store.cluster_id,
@@ -217,7 +219,10 @@ class BrokerParts:
             controller=self.controller,
             coordinators=self.coordinators,
             moves=self.moves,
-            recompressions=Recompressions(self._tasks, ports.workers, ports.clock, self.replicas),
+            produce_order=order,
+            recompressions=Recompressions(
+                self._tasks, ports.workers, ports.clock, self.replicas, order
+            ),
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots),
             api_versions=cache(self._listed),
             peers=None if link is None else link.peers,

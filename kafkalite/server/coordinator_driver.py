@@ -5,10 +5,10 @@ on `__consumer_offsets`, of transactions on `__transaction_state`.
     active     events are decided; their records are appended to the partition as one batch
     closed     another broker leads, or the topic is gone: who waits is told NOT_COORDINATOR
 
-A batch that the log does not take, for its size or form, refuses the event that it is of, and what
-else is kept here does not notice. An append that fails otherwise throws the core away, for what it
-would have become is lost, and loads a new one from the log. So does a log that cannot be read,
-after a pause.
+A batch that the log does not take, for its size or form, or for now, refuses the event that it is
+of, and what else is kept here does not notice. An append that fails otherwise throws the core away,
+for what it would have become is lost, and loads a new one from the log. So does a log that cannot
+be read, after a pause.
 
 Source: Kafka's `CoordinatorRuntime` and `CoordinatorPartitionWriter`.
 """
@@ -35,8 +35,7 @@ MAX_EARLY = 10_000
 RETRY_MS = 1_000
 """After a log that could not be read, before it is tried again."""
 ACKS_LEADER = 1
-"""Records are appended without a look at `min.insync.replicas`; replies wait for the high
-watermark."""
+"""Records are appended without a look at `min.insync.replicas`."""
 
 _LOADING = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 _NOT_HERE = KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -56,13 +55,12 @@ _TOLD_AS = {
 _ENDS_THE_CORE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-"""Of the partition, not of the batch."""
+"""Of the partition, and it does not pass."""
 
 
 E = TypeVar("E", bound=DrivenEvent)
@@ -84,6 +82,9 @@ class CoordinatorSettings(NamedTuple, Generic[E, R]):
     codec: RecordCodec[R]
     loaded: E
     """What a core is told when all of its log was applied."""
+    acks: int = ACKS_LEADER
+    """Replies wait for the high watermark whatever it is; with -1 nothing is appended, and all is
+    refused, while fewer replicas are in sync than `min.insync.replicas` asks for."""
     before: Callable[[], tuple[E, ...]] = tuple
     """What it is told before that: it may be made long after those things were."""
     load_bytes: int = SLICE_BYTES
@@ -93,10 +94,13 @@ class CoordinatorSettings(NamedTuple, Generic[E, R]):
 class _PartitionJournal(Generic[R]):
     """The partition as a journal."""
 
-    def __init__(self, partition: Partition, clock: Clock, codec: RecordCodec[R]) -> None:
+    def __init__(
+        self, partition: Partition, clock: Clock, codec: RecordCodec[R], acks: int
+    ) -> None:
         self._partition = partition
         self._clock = clock
         self._codec = codec
+        self._acks = acks
 
     def append(
         self, records: tuple[R, ...], on_appended: Callable[[Offset | KafkaError], None]
@@ -110,7 +114,7 @@ class _PartitionJournal(Generic[R]):
             return
         try:
             appended = self._partition.append(
-                memoryview(batch), ACKS_LEADER, now, AppendOrigin.COORDINATOR
+                memoryview(batch), self._acks, now, AppendOrigin.COORDINATOR
             )
         except KafkaError as error:
             kind = KafkaError if error.code in _ENDS_THE_CORE else BatchRefused
@@ -213,7 +217,7 @@ class CoordinatorDriver(Generic[E, R]):
             return  # About to be closed.
         driver = CoreDriver[E, R](
             core,
-            _PartitionJournal(partition, self._clock, self._settings.codec),
+            _PartitionJournal(partition, self._clock, self._settings.codec, self._settings.acks),
             self._clock,
             applied=end,
             committed=partition.leader.high_watermark,

@@ -1,8 +1,6 @@
 """Produces with large batches that their topics want in another codec: a worker recompresses these,
-so that nobody else waits for it, and then they are appended.
-
-Whatever a connection produces meanwhile waits behind: its batches are appended in the order in
-which they came, as idempotent producers need it. Other connections do not wait.
+so that nobody else waits for it, and then they are appended. What the same connection produces
+meanwhile waits behind: see `produce_order.py`.
 
 Kafka differs: it recompresses on the thread of the request.
 """
@@ -10,12 +8,9 @@ Kafka differs: it recompresses on the thread of the request.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from kafkalite.errors import KafkaError, ProtocolError
+from kafkalite.errors import KafkaError
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.workers import Workers
 from kafkalite.protocol.messages.produce import (
@@ -23,7 +18,7 @@ from kafkalite.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
-from kafkalite.server.kept_requests import with_own_records
+from kafkalite.server.produce_order import Append, Connection, KeptProduce, ProduceOrder
 from kafkalite.server.purgatory import Parked
 from kafkalite.types import ZERO_UUID
 
@@ -34,14 +29,6 @@ if TYPE_CHECKING:
 LARGE_BYTES = 32 << 10
 """From here on a batch is a worker's: gzip takes a millisecond for so much, as it comes."""
 
-_Append = Callable[[ProduceRequest], "ProduceResponse | Parked | None"]
-
-
-class _Connection(Protocol):
-    """Of a client; the same object for all its requests."""
-
-    def close(self) -> None: ...
-
 
 class _Batch(NamedTuple):
     """One that a worker is to recompress."""
@@ -50,60 +37,44 @@ class _Batch(NamedTuple):
     validator: BatchValidator
 
 
-class _Job(NamedTuple):
-    """A request that waits, with records of its own."""
-
-    connection: _Connection
-    request: ProduceRequest
-    append: _Append
-    parked: Parked
-
-
 class Recompressions:
     """Those of one broker."""
 
     def __init__(
-        self, tasks: asyncio.TaskGroup, workers: Workers, clock: Clock, replicas: ReplicaManager
+        self,
+        tasks: asyncio.TaskGroup,
+        workers: Workers,
+        clock: Clock,
+        replicas: ReplicaManager,
+        order: ProduceOrder,
     ) -> None:
         self._tasks = tasks
         self._workers = workers
         self._clock = clock
         self._replicas = replicas
-        self.connections: dict[_Connection, deque[_Job]] = {}
-        """Those of which requests wait; in their order, the first one under way."""
+        self._order = order
 
-    def park(
-        self, connection: _Connection, request: ProduceRequest, append: _Append
-    ) -> Parked | None:
-        """The answer, when the request has to wait, upon which `append` is called; else None."""
-        jobs = self.connections.get(connection)
-        if jobs is None and not self._find(request):
-            return None
-        parked = Parked.without_deadline(self._clock)
-        job = _Job(connection, with_own_records(request), append, parked)
-        if jobs is None:
-            self.connections[connection] = deque([job])
-            self._tasks.create_task(self._work(connection))
-        else:
-            jobs.append(job)
-        return parked
+    def append(
+        self, connection: Connection, append: Append, request: ProduceRequest
+    ) -> ProduceResponse | Parked | None:
+        """As `append`, which is called at once, or once nothing of the request is a worker's any
+        more."""
+        if not self._find(request):
+            return append(request)
+        kept = KeptProduce.of(connection, request, append, self._clock)
+        self._order.hold(connection)
+        self._tasks.create_task(self._work(kept))
+        return kept.parked
 
-    async def _work(self, connection: _Connection) -> None:
-        jobs = self.connections[connection]
-        try:
-            while jobs:
-                job = jobs[0]
-                now = self._clock.now_ms()
-                for batch in self._find(job.request):
-                    records = batch.data.records
-                    assert isinstance(records, memoryview)
-                    made = await self._workers.run(batch.validator.recompress_early, records, now)
-                    if made is not None:
-                        batch.data.records = memoryview(made)
-                jobs.popleft()
-                _append(job)
-        finally:
-            del self.connections[connection]
+    async def _work(self, kept: KeptProduce) -> None:
+        now = self._clock.now_ms()
+        for batch in self._find(kept.request):
+            records = batch.data.records
+            assert isinstance(records, memoryview)
+            made = await self._workers.run(batch.validator.recompress_early, records, now)
+            if made is not None:
+                batch.data.records = memoryview(made)
+        self._order.go_on(kept)
 
     def _find(self, request: ProduceRequest) -> list[_Batch]:
         """What of the request is a worker's. What is not here is the handler's to refuse."""
@@ -125,24 +96,3 @@ class Recompressions:
                 if validator.has_other_codec(records):
                     found.append(_Batch(data, validator))
         return found
-
-
-def _append(job: _Job) -> None:
-    """What the client is told, it is told now, or when that is committed."""
-    try:
-        answer = job.append(job.request)
-    except ProtocolError:  # Of acks=0: closing is the only answer.
-        job.parked.abandon()
-        job.connection.close()
-        return
-    except Exception as error:  # noqa: BLE001  # The dispatcher maps it, as that of any handler.
-        job.parked.complete(partial(_raise, error))
-        return
-    if isinstance(answer, Parked):
-        answer.then(job.parked.complete)
-    else:
-        job.parked.complete(lambda: answer)
-
-
-def _raise(error: Exception) -> None:
-    raise error

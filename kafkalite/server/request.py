@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kafkalite.server.coordinators import Coordinators
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.peers import Peers
+    from kafkalite.server.produce_order import ProduceOrder
     from kafkalite.server.producer_ids import ProducerIds
     from kafkalite.server.purgatory import Parked
     from kafkalite.server.recompressions import Recompressions
@@ -65,6 +66,7 @@ class Services:
     controller: ControllerDriver
     coordinators: Coordinators
     fetch_sessions: FetchSessions
+    produce_order: ProduceOrder
     recompressions: Recompressions
     moves: ReplicaMoves
     api_versions: Callable[[], list[ApiVersion]]

@@ -26,8 +26,10 @@ from kafkalite.coordinator.transactions.events import (
     InitProducerId,
     Loaded,
     MarkersWritten,
+    NeedProducerId,
     ProducerIdNeeded,
     ProtocolChanged,
+    TransactionTimedOut,
     VerifyPartitions,
     WriteMarkers,
 )
@@ -48,6 +50,7 @@ from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.record import build_batch
+from kafkalite.replica.held_back import ACKS_ALL
 from kafkalite.server.coordinator_driver import CoordinatorSettings
 from kafkalite.server.coordinator_replay import SLICE_BYTES
 from kafkalite.server.core_driver import OnReply
@@ -66,7 +69,7 @@ TransactionRequest = (
 AskElsewhere = Callable[[AddPartitions | VerifyPartitions, OnReply], None]
 FEATURE: Final = "transaction.version"
 RETRY_MS: Final = 100
-"""After a partition did not take a marker."""
+"""After a partition did not take a marker, or there was no producer id to be had."""
 _DONE = (
     ErrorCode.NONE,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -130,6 +133,7 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
                 ),
                 codec=_Codec(replicas),
                 loaded=Loaded(),
+                acks=ACKS_ALL,
                 load_bytes=min(config.transaction_state_log_load_buffer_size, SLICE_BYTES),
             ),
             replicas=replicas,
@@ -210,15 +214,28 @@ class TransactionCoordinators(LedCoordinators[Event, Record]):
 
         self.ask_about(event, first)
 
-    # Markers.
+    # Markers, and ids that nobody waits for.
 
     def _send(self, partition: Partition, sends: tuple[Send, ...]) -> None:
         if partition.leader is None:
             return
+        epoch = partition.leader.leader_epoch
         for send in sends:
-            assert isinstance(send.request, WriteMarkers), send
-            epoch = partition.leader.leader_epoch
-            self._write(partition, epoch, send.request, send.request.partitions)
+            if isinstance(send.request, NeedProducerId):
+                self._get_id(partition, epoch, send.request)
+            else:
+                assert isinstance(send.request, WriteMarkers), send
+                self._write(partition, epoch, send.request, send.request.partitions)
+
+    def _get_id(self, home: Partition, epoch: int, wanted: NeedProducerId) -> None:
+        def on_id(fresh: ProducerId | KafkaError) -> None:
+            if isinstance(fresh, KafkaError):
+                self._retry_later(partial(self._get_id, home, epoch, wanted), home, epoch)
+            else:
+                id, producer = wanted
+                self.tell(home.index, TransactionTimedOut(id, producer, fresh))
+
+        self._producer_ids.next(on_id)
 
     def _write(
         self,

@@ -16,8 +16,8 @@ from kafkalite.log.validation import AppendOrigin
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
+from kafkalite.replica.held_back import ACKS_ALL
 from kafkalite.server.group_coordinators import GroupCoordinators
-from kafkalite.server.partition import ACKS_ALL
 from kafkalite.server.purgatory import CommitWait
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs, TopicPartition

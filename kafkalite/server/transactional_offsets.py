@@ -12,12 +12,14 @@ from kafkalite.coordinator.groups.offset_events import (
     OffsetToCommit,
 )
 from kafkalite.coordinator.transactions.events import Producer
+from kafkalite.coordinator.transactions.verification import Client, Codes
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafkalite.protocol.records.batch import NO_SEQUENCE
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.request import RequestContext
-from kafkalite.server.transaction_verification import Client, Codes, verify
+from kafkalite.server.transaction_verification import verify
 from kafkalite.types import ProducerEpoch, ProducerId, TopicPartition
 
 _FIRST_VERSION_WITH_ABORTABLE = 4
@@ -44,8 +46,35 @@ def commit_in_transaction(
     )
     event = CommitTransactionalOffsets(None, commit, producer.id, producer.epoch)
 
+    try:
+        partition = ctx.services.replicas.find(home.topic, home.partition)
+    except KafkaError:
+        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
+        return
+    producers = partition.log.producers
+    if producers.is_in_transaction(producer.id, producer.epoch):
+        groups.ask(request.group_id, event, on_reply)
+        return
+    if producers.is_fenced(*producer):
+        on_reply(KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH))
+        return
+    client = Client.of(
+        ctx.version,
+        knows_abortable_from=_FIRST_VERSION_WITH_ABORTABLE,
+        leaves_adding_from=_FIRST_VERSION_THAT_ADDS,
+    )
+    verification = producers.verifications.begin(
+        producer.id,
+        producer.epoch,
+        NO_SEQUENCE,
+        ctx.services.clock.now_ms(),
+        bumps_epoch=client is Client.LEAVES_ADDING,
+    )
+
     def on_codes(codes: Codes) -> None:
         code = codes.get(home, ErrorCode.NONE)
+        if not code and not producers.is_in_transaction(producer.id, producer.epoch):
+            code = producers.verifications.refusal(producer.id, verification, NO_SEQUENCE)
         if code is ErrorCode.NOT_ENOUGH_REPLICAS:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if code:
@@ -53,20 +82,5 @@ def commit_in_transaction(
         else:
             groups.ask(request.group_id, event, on_reply)
 
-    try:
-        partition = ctx.services.replicas.find(home.topic, home.partition)
-    except KafkaError:
-        on_reply(KafkaError(ErrorCode.NOT_COORDINATOR))
-        return
-    if partition.log.producers.is_in_transaction(producer.id, producer.epoch):
-        on_codes({})
-        return
-    transactions = ctx.services.transactions
-    id, client = request.transactional_id, _client(ctx.version)
+    transactions, id = ctx.services.transactions, request.transactional_id
     verify(transactions, id, producer, frozenset({home}), client, on_codes)
-
-
-def _client(version: int) -> Client:
-    if version >= _FIRST_VERSION_THAT_ADDS:
-        return Client.LEAVES_ADDING
-    return Client.KNOWS_ABORTABLE if version >= _FIRST_VERSION_WITH_ABORTABLE else Client.OLD

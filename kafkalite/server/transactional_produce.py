@@ -2,25 +2,26 @@
 appended.
 
 Most are appended at once: the producer has an open transaction in the partition, or the coordinator
-is here and answers at once. Else the records are copied, since their buffer is used again.
+is here and answers at once. Else the records are copied, since their buffer is used again, and what
+the connection produces meanwhile waits behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import Producer
 from kafkalite.coordinator.transactions.verification import Client, Codes
-from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
+from kafkalite.log.verifications import Verification
 from kafkalite.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
-from kafkalite.server.kept_requests import with_own_records
 from kafkalite.server.partition import Partition
+from kafkalite.server.produce_order import KeptProduce
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import verify
@@ -50,6 +51,11 @@ class _Batch(NamedTuple):
         return producers.is_in_transaction(self.producer.id, self.producer.epoch)
 
     @property
+    def is_fenced(self) -> bool:
+        """Whether the coordinator need not be asked."""
+        return self.partition.log.producers.is_fenced(*self.producer)
+
+    @property
     def has_a_gap(self) -> bool:
         """Whether it is not the first of a producer of which nothing is known in the partition.
         Version 2 of the protocol begins each transaction with sequence 0."""
@@ -58,12 +64,35 @@ class _Batch(NamedTuple):
         )
 
 
+class _Asked(NamedTuple):
+    """A batch whose transaction is asked about."""
+
+    batch: _Batch
+    client: Client
+    verification: Verification
+
+    @staticmethod
+    def of(batch: _Batch, client: Client, now: TimestampMs) -> _Asked:
+        (id, epoch), bumps_epoch = batch.producer, client is Client.LEAVES_ADDING
+        verification = batch.partition.log.producers.verifications.begin(
+            id, epoch, batch.base_sequence, now, bumps_epoch=bumps_epoch
+        )
+        return _Asked(batch, client, verification)
+
+    def refusal(self) -> ErrorCode:
+        """What the log has against it when the coordinator has nothing: to be asked right before
+        the append, which refuses what is led elsewhere by then."""
+        batch = self.batch
+        if batch.is_amid_a_transaction or batch.partition.leader is None:
+            return ErrorCode.NONE
+        if self.client is Client.LEAVES_ADDING and batch.has_a_gap:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        verifications = batch.partition.log.producers.verifications
+        return verifications.refusal(batch.producer.id, self.verification, batch.base_sequence)
+
+
 def append_verified(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    *,
-    append: Append,
-    refuse: Refuse,
+    ctx: RequestContext, append: Append, refuse: Refuse, request: ProduceRequest
 ) -> ProduceResponse | Parked | None:
     """Ask about the partitions in which the producer has no open transaction, then append; or
     `refuse` when the coordinator says nothing within `request.timeout.ms`."""
@@ -71,37 +100,72 @@ def append_verified(
     batches = list(_transactional(ctx, request))
     if len({batch.producer for batch in batches}) > 1:
         return _of_several(refuse(request, ErrorCode.INVALID_PRODUCER_ID_MAPPING, ""))
-    first = [batch for batch in batches if not batch.is_amid_a_transaction]
-    if not first:
-        return append(request, {})
-    asked = frozenset(batch.place for batch in first)
+    first: dict[TopicPartition, _Batch] = {}
+    for batch in batches:
+        if not batch.is_amid_a_transaction:
+            first.setdefault(batch.place, batch)
+    transactions = ctx.services.transactions
     client = Client.of(
         ctx.version,
         knows_abortable_from=_FIRST_VERSION_WITH_ABORTABLE,
         leaves_adding_from=_FIRST_VERSION_THAT_ADDS,
     )
+    if not first or not (transactions.verifies_partitions or client is Client.LEAVES_ADDING):
+        return append(request, {})
+    now = ctx.services.clock.now_ms()
+    asked = [_Asked.of(batch, client, now) for batch in first.values() if not batch.is_fenced]
+    codes_of_fenced = {
+        place: ErrorCode.INVALID_PRODUCER_EPOCH for place, batch in first.items() if batch.is_fenced
+    }
+    if not asked:
+        return append(request, codes_of_fenced)
     arrived: list[Codes] = []
-    kept = request
-    parked: Parked | None = None
+    waiting: _Waiting | None = None
 
-    def on_codes(codes: Codes) -> None:
-        if client is Client.LEAVES_ADDING:
-            gaps = [batch.place for batch in first if batch.has_a_gap]
-            codes = dict.fromkeys(gaps, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER) | codes
-        arrived.append(codes)
-        if parked is not None and not parked.done:
-            _complete(parked, partial(append, kept, codes))
+    def on_codes(told: Codes) -> None:
+        codes = codes_of_fenced | {each.batch.place: each.refusal() for each in asked}
+        codes |= {place: code for place, code in told.items() if code}
+        if waiting is None:
+            arrived.append(codes)
+        else:
+            waiting.go_on(lambda kept: append(kept, codes))
 
-    transactions, producer = ctx.services.transactions, first[0].producer
-    verify(transactions, request.transactional_id, producer, asked, client, on_codes)
+    verify(
+        transactions,
+        request.transactional_id,
+        batches[0].producer,
+        frozenset(each.batch.place for each in asked),
+        client,
+        on_codes,
+    )
     if arrived:
         return append(request, arrived[0])
-    kept = with_own_records(request)
-    clock = ctx.services.clock
-    deadline = TimestampMs(clock.now_ms() + ctx.services.config.request_timeout_ms)
-    late = partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, "")
-    parked = Parked(clock, deadline, late)
-    return parked
+    waiting = _Waiting(ctx, request, refuse)
+    return waiting.kept.parked
+
+
+class _Waiting:
+    """A request whose coordinator has not answered yet."""
+
+    def __init__(self, ctx: RequestContext, request: ProduceRequest, refuse: Refuse) -> None:
+        services = ctx.services
+
+        def late(kept: ProduceRequest) -> ProduceResponse | None:
+            return refuse(kept, ErrorCode.REQUEST_TIMED_OUT, "")
+
+        self._order = services.produce_order
+        self._order.hold(ctx.connection)
+        self.kept = KeptProduce.of(ctx.connection, request, late, services.clock)
+        deadline = services.clock.now_ms() + services.config.request_timeout_ms
+        self._timer = services.clock.call_at(deadline, lambda: self.go_on(late))
+        self._is_over = False
+
+    def go_on(self, append: Callable[[ProduceRequest], ProduceResponse | Parked | None]) -> None:
+        """Once: the answer has come, or does not come any more."""
+        if not self._is_over:
+            self._is_over = True
+            self._timer.cancel()
+            self._order.go_on(self.kept._replace(append=append))
 
 
 def _of_several(response: ProduceResponse | None) -> ProduceResponse | None:
@@ -112,24 +176,6 @@ def _of_several(response: ProduceResponse | None) -> ProduceResponse | None:
                     "Transactional records contained more than one producer ID"
                 )
     return response
-
-
-def _complete(parked: Parked, append: Callable[[], ProduceResponse | Parked | None]) -> None:
-    """With the answer, which may itself be one to wait for."""
-    try:
-        result = append()
-    except (KafkaError, ProtocolError) as error:
-        refusal = error
-
-        def refuse() -> ProduceResponse:
-            raise refusal
-
-        parked.complete(refuse)
-    else:
-        if isinstance(result, Parked):
-            result.then(parked.complete)
-        else:
-            parked.complete(lambda: result)
 
 
 def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Batch]:

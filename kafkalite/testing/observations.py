@@ -216,6 +216,26 @@ class TransactionEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionalOffsetSent:
+    """A transaction is about to commit an offset of a group, in which nobody else commits: it
+    counts from the commit of the transaction on, or never."""
+
+    transaction: str
+    group: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class StableOffsetSeen:
+    """What a group has committed, and no transaction is about to change. Whoever asked knows how
+    each of his transactions has ended, or that it was aborted."""
+
+    group: str
+    offset: int
+    """-1: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class CommittedSeen:
     """A reader of what is committed was shown this value."""
 
@@ -281,6 +301,8 @@ Observation = (
     | TransactionSent
     | TransactionEndAsked
     | TransactionEnded
+    | TransactionalOffsetSent
+    | StableOffsetSeen
     | CommittedSeen
     | StaleWriteAnswered
     | AllCommittedSeen

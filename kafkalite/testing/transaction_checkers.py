@@ -15,7 +15,9 @@ from kafkalite.testing.observations import (
     AllCommittedSeen,
     CommittedSeen,
     Observation,
+    StableOffsetSeen,
     StaleWriteAnswered,
+    TransactionalOffsetSent,
     TransactionEndAsked,
     TransactionEnded,
     TransactionSent,
@@ -88,6 +90,26 @@ class TransactionsAreWhole:
         ended = self._ended.get(sent.transaction)
         if ended is not None:
             demand(all(seen.values()) == ended, f"{sent.transaction}: commits={ended}, seen {seen}")
+
+
+class OffsetsFollowTransactions:
+    """A group has the offset of the last transaction that has committed one."""
+
+    def __init__(self) -> None:
+        self._sent: dict[str, TransactionalOffsetSent] = {}
+        self._counts: dict[str, int] = {}
+
+    def see(self, seen: Observation) -> None:
+        """See `Checker`."""
+        if isinstance(seen, TransactionalOffsetSent):
+            self._sent[seen.transaction] = seen
+        elif isinstance(seen, TransactionEnded):
+            sent = self._sent.get(seen.transaction)
+            if sent is not None and seen.commits:
+                self._counts[sent.group] = sent.offset
+        elif isinstance(seen, StableOffsetSeen):
+            counts = self._counts.get(seen.group, -1)
+            demand(seen.offset == counts, f"{seen}: {counts} was committed last")
 
 
 class StaleProducersAreRefused:

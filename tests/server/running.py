@@ -203,6 +203,7 @@ async def crashed(
 def end_process(simulation: Simulation, broker: Broker) -> None:
     """See `crashed`."""
     simulation.network.crash("broker")
+    broker._services.produce_order.stop()
     broker._services.coordinators.stop()  # Their timers.
     broker._storage.directory.abandon()
 

@@ -96,7 +96,7 @@ async def test_a_large_batch_is_stored_in_the_codec_of_its_topic(
         log = running.partition("gzip").log
         assert [header.compression for header in headers(stored(log))] == [Compression.GZIP] * 2
         assert await running.read("gzip") == [VALUE, VALUE]
-        assert not running.broker._services.recompressions.connections
+        assert not running.broker._services.produce_order.lines
 
 
 @simulated

@@ -127,35 +127,6 @@ async def test_records_are_kept_while_their_coordinator_has_not_answered(
     assert await seen(running, "topic") == [b"of another", b"a"]
 
 
-@served()
-async def test_what_one_producer_pipelines_is_appended_in_its_order(running: Running) -> None:
-    """All three batches come before the coordinator has said that the partition is added."""
-    await running.create("topic")
-    producer = await TransactionalProducer.begin(running, bumps=True)
-    held: list[Callable[[], None]] = []
-    transactions = running.broker._services.transactions
-    ask_about = transactions.ask_about
-    answers = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            transactions, "ask_about", lambda *asked: held.append(partial(ask_about, *asked))
-        )
-        client = await running.connect("pipelining")
-        for value in (b"a", b"b", b"c"):
-            answers.append(client.send(producer.request("topic", value), 12, ProduceResponse))
-            producer.sequence += 1
-        await running.wait_ms(10)
-    assert len(held) == 3
-    assert not any(answer.done() for answer in answers)
-    for ask in held:
-        ask()
-    await running.wait_ms(1)
-    responses = [answer.result().responses[0].partition_responses[0] for answer in answers]
-    assert [(each.error_code, each.base_offset) for each in responses] == [(0, 0), (0, 1), (0, 2)]
-    await producer.end(commits=True)
-    assert await seen(running, "topic") == [b"a", b"b", b"c"]
-
-
 @served(request_timeout_ms="5000")
 async def test_a_coordinator_that_says_nothing_is_not_waited_for_for_ever(
     running: Running,

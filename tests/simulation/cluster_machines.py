@@ -123,7 +123,9 @@ class _Life:
     def __init__(self, machines: Machines, id: int) -> None:
         simulation = machines.simulation
         self.clock = ProcessClock(simulation.clock)
-        self.files = ProcessFiles(machines.disks[id], simulation.entropy, on_death=lambda: None)
+        self.files = ProcessFiles(
+            machines.disks[id], simulation.entropy, on_death=lambda: machines.died(id, self)
+        )
         config = BrokerConfig.of(
             {
                 **SETTINGS,
@@ -162,11 +164,12 @@ class _Life:
                 raise self.broker.failure
         except BaseException as error:
             for future in (self.started, self.ended):
-                if not future.done():
+                if not (future.done() or self.files.is_dead):
                     future.set_exception(ViolationError(f"a broker has failed: {error!r}"))
                     future.exception()  # Whoever looks is told again.
             raise
-        self.ended.set_result(None)
+        if not self.ended.done():
+            self.ended.set_result(None)
 
 
 class Machines:
@@ -213,14 +216,21 @@ class Machines:
 
     def kill(self, id: int, *, loses_power: bool = False) -> None:
         """SIGKILL; or a loss of power, with which all goes that was not synced."""
-        life = self.lives.pop(id)
+        life = self.lives[id]
         self.say(f"broker {id} {'loses power' if loses_power else 'is killed'}")
         life.files.die()
-        life.clock.die()
-        self.simulation.network.crash(host(id))
+        self.died(id, life)
         if loses_power:
             self.disks[id].crash()
             self._lost.add(id)
+
+    def died(self, id: int, life: _Life) -> None:
+        """Its files are dead; now the rest of it."""
+        self.lives.pop(id, None)
+        life.clock.die()
+        self.simulation.network.crash(host(id))
+        if not life.ended.done():
+            life.ended.set_result(None)
         death = self._deaths[id] = self._deaths.get(id, 0) + 1
         clock = self.simulation.clock
         clock.call_at(clock.now_ms() + SESSION_TIMEOUT_MS, lambda: self._time_out(id, death))

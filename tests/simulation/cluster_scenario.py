@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -49,15 +49,19 @@ class ClusterChaos:
     async def run(self, duration_ms: int) -> None:
         clock = self._world.simulation.clock
         until_ms = clock.now_ms() + duration_ms
-        deeds: list[Callable[[], None] | Callable[[], object]] = [
-            self._end_one, self._end_one, self._bring_back, self._bring_back, self._cut,
-            self._heal, self._change_weather, self._depose,
-        ]  # fmt: skip
+        deeds = self.deeds()
         while clock.now_ms() < until_ms:
             await self._world.sleep(self._dice.between(100, 1_500))
             done = self._dice.one_of(deeds)()
             if asyncio.iscoroutine(done):
                 await done
+
+    def deeds(self) -> list[Callable[[], object]]:
+        """What is done, each as often as it stands there."""
+        return [
+            self._end_one, self._end_one, self._bring_back, self._bring_back, self._cut,
+            self._heal, self._change_weather, self._depose,
+        ]  # fmt: skip
 
     async def _end_one(self) -> None:
         """At most one is down at a time, but now and then."""
@@ -130,7 +134,8 @@ async def scenario(simulation: Simulation) -> None:
         await _scenario(simulation)
 
 
-def _dice(simulation: Simulation, actor: str) -> Dice:
+def dice_of(simulation: Simulation, actor: str) -> Dice:
+    """The same for the same seed and actor."""
     digest = hashlib.sha256(f"{simulation.seed} {actor}".encode()).digest()
     return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
 
@@ -140,11 +145,11 @@ async def _scenario(simulation: Simulation) -> None:
     world = ClusterWorld(simulation, machines)
 
     def talker(name: str) -> ClusterTalker:
-        return ClusterTalker(world, name, _dice(simulation, name))
+        return ClusterTalker(world, name, dice_of(simulation, name))
 
     for id in IDS:
         await machines.start(id)
-    await make_topics(talker("maker"))
+    await make_topics(talker("maker"), TOPICS, PARTITIONS)
     partitions = [TopicPartition(name, index) for name in TOPICS for index in range(PARTITIONS)]
     producers = {
         f"{kind}-{each}": ClusterProducer(
@@ -153,7 +158,7 @@ async def _scenario(simulation: Simulation) -> None:
         for kind in ("once", "plain")
         for each in partitions
     }
-    chaos = ClusterChaos(world, _dice(simulation, "chaos"))
+    chaos = ClusterChaos(world, dice_of(simulation, "chaos"))
     async with asyncio.TaskGroup() as others:
         others.create_task(look(world))
         for each in partitions:
@@ -164,15 +169,18 @@ async def _scenario(simulation: Simulation) -> None:
             await chaos.run(DURATION_MS)
             await chaos.make_well()
             world.is_ending = True
-        await _wait_in_sync(world)
+        await wait_in_sync(world)
         world.is_quiet = True
     await _judge(world, producers)
 
 
-async def make_topics(talker: ClusterTalker) -> None:
+async def make_topics(
+    talker: ClusterTalker, least_in_sync: Mapping[str, str], partitions: int
+) -> None:
+    """By name, with `min.insync.replicas`; on all brokers."""
     topics = [
-        creatable(name, PARTITIONS, {"min.insync.replicas": least})
-        for name, least in TOPICS.items()
+        creatable(name, partitions, {"min.insync.replicas": least})
+        for name, least in least_in_sync.items()
     ]
     for topic in topics:
         topic.replication_factor = len(IDS)
@@ -183,7 +191,8 @@ async def make_topics(talker: ClusterTalker) -> None:
     talker.hang_up()
 
 
-async def _wait_in_sync(world: ClusterWorld) -> None:
+async def wait_in_sync(world: ClusterWorld) -> None:
+    """All brokers run; `ViolationError` if they do not agree in time."""
     clock = world.simulation.clock
     until_ms = clock.now_ms() + SETTLE_MS
     while not _is_settled(world):

@@ -9,28 +9,30 @@ from kafkalite.protocol.records.record import read_records
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.observations import CommittedSeen
 from kafkalite.types import READ_COMMITTED, TopicPartition
-from tests.server.requests import fetch, raw
+from tests.server.requests import fetch, fetched, raw
 from tests.server.running import FETCH
-from tests.simulation.world import BACKOFF_MS, Talker, World
+from tests.simulation.cluster_clients import BACKOFF_MS
+from tests.simulation.transaction_world import TransactionTalker
 
 _AGAIN = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.OFFSET_NOT_AVAILABLE,
     ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
 }
 
 
 class CommittedReader:
     """Reads on, and now and then again; in the end to the end, which must come."""
 
-    def __init__(self, world: World, name: str, partition: TopicPartition) -> None:
-        self._world = world
-        self._dice = world.dice(name)
-        self._talker = Talker(world, name)
+    def __init__(self, talker: TransactionTalker, partition: TopicPartition) -> None:
+        self._talker = talker
+        self._world = talker.world
+        self._dice = talker.dice
         self._partition = partition
         self._position = 0
-        world.nodes.add(name)
 
     async def run(self) -> None:
         while not await self._fetch() or not self._world.is_quiet:
@@ -41,25 +43,33 @@ class CommittedReader:
 
     async def _fetch(self) -> bool:
         """Whether it has come to the end of all that there is."""
+        found = self._talker.leader_of(self._partition)
+        if found is None:
+            await self._world.sleep(BACKOFF_MS)
+            return False
+        id, image = found
         request = fetch(
             self._partition.topic,
             {self._partition.partition: self._position},
             max_wait_ms=self._dice.one_of([0, 100, 1_000]),
             partition_max_bytes=self._dice.one_of([50, 300, 1 << 20]),
+            leader_epoch=image.leader_epoch,
         )
         request.isolation_level = READ_COMMITTED
-        answer = await self._talker.ask(request, FETCH, FetchResponse)
+        answer = await self._talker.ask(id, request, FETCH, FetchResponse)
         if answer is None:
             return False
-        data = answer.responses[0].partitions[0]
+        (data,) = fetched(answer)
         code = ErrorCode(data.error_code)
-        if code in _AGAIN:
+        # A follower may answer too, and is behind.
+        is_behind = id != image.leader and code is ErrorCode.OFFSET_OUT_OF_RANGE
+        if code in _AGAIN or is_behind:
             await self._world.sleep(BACKOFF_MS)
             return False
         if code:
             raise ViolationError(f"Fetch from {self._partition} gave {code.name}")
         self._take(data)
-        return self._position == data.high_watermark
+        return id == image.leader and self._position == data.high_watermark
 
     def _take(self, data: PartitionData) -> None:
         """As consumers do: without the transactions that the answer says were aborted."""

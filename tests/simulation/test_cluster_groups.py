@@ -41,7 +41,7 @@ async def scenario(simulation: Simulation) -> None:
         world.topics |= dict.fromkeys(TOPICS, EACH)
         for id in IDS:
             await machines.start(id)
-        await make_topics(ClusterTalker(cluster, "maker", world.dice("maker")))
+        await make_topics(ClusterTalker(cluster, "maker", world.dice("maker")), TOPICS, EACH)
         partitions = [TopicPartition(name, index) for name in TOPICS for index in range(EACH)]
         inspectors = {group: GroupCalls(world, f"inspector of {group}", group) for group in KINDS}
         for calls in inspectors.values():

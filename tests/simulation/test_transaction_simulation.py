@@ -1,92 +1,50 @@
-"""A whole broker in virtual time, producers of transactions of both versions of the protocol, and
-readers of what is committed, while the process dies at any step: see
-`testing.transaction_checkers` for what is promised. And the product broken by hand, which a checker
-must see."""
+"""A cluster of three brokers in virtual time, producers of transactions of both versions of the
+protocol, which commit offsets of groups in them, and readers of what is committed, while brokers
+die, lose power, are cut off and hand over: see `testing.transaction_checkers` for what is promised.
+And the product broken by hand, which a checker must see."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafkalite.coordinator.groups import commits
+from kafkalite.coordinator.groups.draft import Draft
+from kafkalite.coordinator.groups.offset_events import EndTransactionalOffsets
 from kafkalite.coordinator.transactions import initialization
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.server.transaction_markers import Marker, MarkerWriter
 from kafkalite.testing.checkers import ViolationError
-from kafkalite.testing.observations import AllCommittedSeen
-from kafkalite.testing.simulation import Simulation, run
-from kafkalite.testing.transaction_checkers import (
-    NothingIsSeenTwice,
-    OnlyCommittedIsSeen,
-    StaleProducersAreRefused,
-    TransactionsAreWhole,
-)
 from kafkalite.types import TopicPartition
-from tests.simulation.chaos import Chaos
-from tests.simulation.committed_reader import CommittedReader
-from tests.simulation.consumers import Inspector
-from tests.simulation.machine import SETTINGS, Machine
-from tests.simulation.scenario import LIMIT_MS, watched
-from tests.simulation.seed_runs import seeds
+from tests.simulation.seed_runs import seeds, trace_of_a_process
 from tests.simulation.test_sabotage import Every, Patch, who_sees
-from tests.simulation.transactional_writers import TransactionalWriter
-from tests.simulation.world import World
+from tests.simulation.transaction_scenario import simulate
 
-DURATION_MS = 15_000
-TOPICS = {"out-0": 1, "out-1": 1}
-PARTITIONS = tuple(TopicPartition(name, 0) for name in TOPICS)
-SPARED = frozenset(
-    {
-        "_lose_power",
-        "_refuse_changes",
-        "_set_the_clock",
-        "_make_a_topic",
-        "_delete_a_topic",
-        "_delete_records",
-    }
-)
-"""Each takes back something that was promised."""
 MOST_SEEDS = 20
+PROGRAM = Path(__file__).with_name("transaction_scenario.py")
 
 
-async def scenario(simulation: Simulation) -> None:
-    with watched():
-        world = World(simulation)
-        world.checkers = [
-            OnlyCommittedIsSeen(),
-            NothingIsSeenTwice(),
-            TransactionsAreWhole(),
-            StaleProducersAreRefused(),
-        ]
-        settings = {**SETTINGS, "transaction.state.log.num.partitions": "2"}
-        machine, inspector = Machine(world, settings), Inspector(world)
-        world.topics |= TOPICS
-        await machine.start()
-        await inspector.make_topics()
-        async with asyncio.TaskGroup() as readers:
-            for partition in PARTITIONS:
-                reader = CommittedReader(world, f"reader of {partition.topic}", partition)
-                readers.create_task(reader.run())
-            async with asyncio.TaskGroup() as writers:
-                for number in range(4):
-                    writer = TransactionalWriter(
-                        world, f"writer-{number}", PARTITIONS, bumps=number % 2 == 0
-                    )
-                    writers.create_task(writer.run())
-                await Chaos(world, machine, inspector, spared=SPARED).run(DURATION_MS)
-                world.is_ending = True
-            world.is_quiet = True
-        world.tell(AllCommittedSeen())
-        await machine.stop()
-
-
-@pytest.mark.parametrize("seed", seeds(default=20))
+@pytest.mark.parametrize("seed", seeds())
 def test_transactions_keep_their_promises(seed: int) -> None:
-    run(scenario, seed, limit_ms=LIMIT_MS)
+    try:
+        simulate(seed)
+    except BaseException as error:
+        error.add_note(f"The same again: python -m tests.simulation.transaction_scenario {seed}")
+        raise
+
+
+def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
+    one, same = (
+        trace_of_a_process(PROGRAM, 5, hash_seed=1),
+        trace_of_a_process(PROGRAM, 5, hash_seed=2),
+    )
+    assert one == same
+    assert len(one.splitlines()) > 300
 
 
 def tells_of_no_abort(patch: Patch) -> None:
@@ -141,12 +99,22 @@ def loses_the_abort_of_who_was_fenced(patch: Patch) -> None:
     patch.setattr(MarkerWriter, "_append", append)
 
 
+def counts_offsets_of_what_is_aborted(patch: Patch) -> None:
+    original: Any = commits.end_transaction
+
+    def end(draft: Draft, event: EndTransactionalOffsets) -> None:
+        original(draft, event._replace(commits=True))
+
+    patch.setattr(commits, "end_transaction", end)
+
+
 CASES: list[tuple[Callable[[Patch], None], str]] = [
     (tells_of_no_abort, "OnlyCommittedIsSeen"),
     (shows_what_is_open, "OnlyCommittedIsSeen"),
     (loses_the_abort_of_who_was_fenced, "OnlyCommittedIsSeen"),
     (ends_one_partition_the_other_way, "TransactionsAreWhole"),
     (forgets_duplicates, "NothingIsSeenTwice"),
+    (counts_offsets_of_what_is_aborted, "OffsetsFollowTransactions"),
     (gives_an_epoch_again, "StaleProducersAreRefused"),
 ]
 
@@ -161,7 +129,7 @@ def test_broken_transactions_are_found_out(
     seen: list[BaseException] = []
     for seed in range(1, MOST_SEEDS + 1):
         try:
-            run(scenario, seed, limit_ms=LIMIT_MS)
+            simulate(seed)
         except (ViolationError, ExceptionGroup) as error:
             if checker in who_sees(error):
                 return

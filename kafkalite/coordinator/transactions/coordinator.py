@@ -13,12 +13,13 @@ Source: Kafka's `TransactionCoordinator` and `TransactionStateManager`.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from kafkalite.coordinator.transactions.ending import (
     completed,
     ended_by_producer,
     fenced,
+    fencing_needs_fresh_id,
     going_on_as,
     needs_fresh_id,
 )
@@ -33,6 +34,7 @@ from kafkalite.coordinator.transactions.events import (
     ListTransactions,
     Loaded,
     MarkersWritten,
+    NeedProducerId,
     PartitionsAdded,
     Producer,
     ProducerIdGiven,
@@ -59,6 +61,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import TimestampMs
 
 TransactionOutcome = Outcome[Event, Record]
+RETRY_MS: Final = 1_000
+"""After a record that the log did not take."""
 
 
 class TransactionCoordinator:
@@ -88,8 +92,21 @@ class TransactionCoordinator:
     def refused(
         self, records: tuple[Record, ...], error: KafkaError, now: TimestampMs
     ) -> TransactionOutcome:
-        """The log has not taken these: nothing of it is soft state, so nothing is to be undone."""
-        return Outcome()
+        """The log has not taken these. Whoever asked for it is refused; what nobody asks for again
+        is tried again: the abort of what is open for too long, and the record that a prepared one
+        is over."""
+        timers: list[SetTimer[Event]] = []
+        again = now + RETRY_MS
+        for transactional_id, _ in records:
+            transaction = self._transactions.get(transactional_id)
+            if transaction is None:
+                continue
+            if transaction.state is TransactionState.ONGOING:
+                timers.append(_timeout(transactional_id, transaction, at_least_ms=again))
+            elif transaction.state.is_prepared:
+                written = MarkersWritten(transactional_id, _now(transaction))
+                timers.append(SetTimer(("complete", transactional_id), TimestampMs(again), written))
+        return Outcome(timers=tuple(timers))
 
     def decide(self, event: Event, now: TimestampMs) -> TransactionOutcome:
         """Records, replies, markers to be sent, and timers."""
@@ -131,7 +148,9 @@ class TransactionCoordinator:
         if transaction is not None and transaction.state is TransactionState.ONGOING:
             # The one who asks is to come back: by then the abort has fenced the other.
             check_expected(transaction, event.expected)
-            aborted = fenced(transaction, self._protocol_version, now)
+            if event.fresh_id is None and self._fencing_needs_fresh_id(transaction):
+                return Outcome(replies=(Reply(event.token, ProducerIdNeeded()),))
+            aborted = fenced(transaction, self._protocol_version, event.fresh_id, now)
             refusal = Reply(event.token, KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS))
             return _prepare(event.transactional_id, aborted, refusal)
         changed = initialized(transaction, event, now)
@@ -195,7 +214,13 @@ class TransactionCoordinator:
             or _now(transaction) != event.producer
         ):
             return Outcome()
-        return _prepare(event.transactional_id, fenced(transaction, self._protocol_version, now))
+        id = event.transactional_id
+        if event.fresh_id is None and self._fencing_needs_fresh_id(transaction):
+            return Outcome(sends=(Send(None, NeedProducerId(id, event.producer), id),))
+        return _prepare(id, fenced(transaction, self._protocol_version, event.fresh_id, now))
+
+    def _fencing_needs_fresh_id(self, transaction: Transaction) -> bool:
+        return fencing_needs_fresh_id(transaction, self._protocol_version)
 
     def _describe(self, event: DescribeTransactions) -> TransactionOutcome:
         if not event.transactional_id:
@@ -258,7 +283,10 @@ def _markers(transactional_id: str, prepared: Transaction) -> Send:
     return Send(None, markers, transactional_id)
 
 
-def _timeout(transactional_id: str, transaction: Transaction) -> SetTimer[Event]:
-    at_ms = TimestampMs(transaction.started_ms + transaction.timeout_ms + 1)
+def _timeout(
+    transactional_id: str, transaction: Transaction, at_least_ms: int = 0
+) -> SetTimer[Event]:
+    due_ms = transaction.started_ms + transaction.timeout_ms + 1
+    at_ms = TimestampMs(max(due_ms, at_least_ms))
     event = TransactionTimedOut(transactional_id, _now(transaction))
     return SetTimer(("timeout", transactional_id), at_ms, event)

@@ -144,13 +144,29 @@ def _prepared(transaction: Transaction, event: EndTransaction, now: TimestampMs)
     )
 
 
-def fenced(transaction: Transaction, protocol_version: int, now: TimestampMs) -> Transaction:
-    """The open transaction, to be aborted; its producer has an epoch gone by."""
+def fencing_needs_fresh_id(transaction: Transaction, protocol_version: int) -> bool:
+    """Whether whoever comes after the fenced producer has another id."""
+    return protocol_version >= BUMPS_EPOCHS and transaction.is_epoch_exhausted
+
+
+def fenced(
+    transaction: Transaction,
+    protocol_version: int,
+    fresh_id: ProducerId | None,
+    now: TimestampMs,
+) -> Transaction:
+    """The open transaction, to be aborted; its producer has an epoch gone by. The caller sees to a
+    fresh id where `fencing_needs_fresh_id` says so."""
     assert transaction.state is TransactionState.ONGOING, transaction
     bumps = protocol_version >= BUMPS_EPOCHS
+    next_id = NO_PRODUCER_ID
+    if fencing_needs_fresh_id(transaction, protocol_version):
+        assert fresh_id is not None, transaction
+        next_id = fresh_id
     return replace(
         transaction,
         previous_producer_id=transaction.producer_id,
+        next_producer_id=next_id,
         producer_epoch=ProducerEpoch(transaction.producer_epoch + 1),
         last_producer_epoch=transaction.producer_epoch if bumps else NO_PRODUCER_EPOCH,
         state=TransactionState.PREPARE_ABORT,

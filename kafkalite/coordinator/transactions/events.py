@@ -100,6 +100,7 @@ class TransactionTimedOut(NamedTuple):
 
     transactional_id: str
     producer: Producer
+    fresh_id: ProducerId | None = None
     token: None = None
 
 
@@ -186,6 +187,14 @@ class TransactionsListed(NamedTuple):
 
 
 # Sent.
+
+
+class NeedProducerId(NamedTuple):
+    """A fresh one, for the next producer of an id whose transaction has timed out in its last
+    epoch. Answered by `TransactionTimedOut`."""
+
+    transactional_id: str
+    producer: Producer
 
 
 class WriteMarkers(NamedTuple):

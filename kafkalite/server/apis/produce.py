@@ -9,7 +9,8 @@ Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not
 - 13 topics by id instead of name (KIP-516).
 
 acks=0 is never answered, not even when refused: then the connection closes, as Kafka has it.
-Large batches that are recompressed wait for a worker that does it: see `recompressions.py`.
+Large batches that are recompressed wait for a worker that does it (`recompressions.py`), those of
+transactions maybe for their coordinator; what the connection produces then waits behind them.
 acks=all waits for the high watermark, at most `timeout_ms`. Records are decoded where the topic is
 compacted or recompresses, or `kafkalite.record.validation` is `full`: see `log/validation.py`.
 
@@ -67,15 +68,17 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
     if acks not in _VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     is_transactional = _check_attributes(ctx, request)
-    recompressions = ctx.services.recompressions
-    may_recompress = recompressions.connections or ctx.services.replicas.recompresses
-    if not (is_transactional or may_recompress):
+    services = ctx.services
+    order = services.produce_order
+    if not (is_transactional or order.lines or services.replicas.recompresses):
         return append(ctx, request)
     append_here = partial(append, ctx)
     if is_transactional:
-        append_here = partial(append_verified, ctx, append=append_here, refuse=refuse)
-    if may_recompress:
-        return recompressions.park(ctx.connection, request, append_here) or append_here(request)
+        append_here = partial(append_verified, ctx, append_here, refuse)
+    if services.replicas.recompresses:
+        append_here = partial(services.recompressions.append, ctx.connection, append_here)
+    if ctx.connection in order.lines:
+        return order.join(ctx.connection, request, append_here)
     return append_here(request)
 
 

@@ -11,6 +11,7 @@ from kafkalite.coordinator.transactions.events import (
     Event,
     InitProducerId,
     MarkersWritten,
+    NeedProducerId,
     Producer,
     ProducerIdGiven,
     ProducerIdNeeded,
@@ -50,6 +51,8 @@ class World:
         self.now = NOW
         self.next_id = 7
         self.log: list[Record] = []
+        self.ids_wanted: list[NeedProducerId] = []
+        """By the last decision, and by nobody who waits."""
 
     @property
     def transaction(self) -> Transaction:
@@ -71,12 +74,13 @@ class World:
             reply.body.code if isinstance(reply.body, KafkaError) else reply.body
             for reply in outcome.replies
         ]
-        markers = [send.request for send in outcome.sends]
-        assert all(isinstance(each, WriteMarkers) for each in markers)
+        sent = [send.request for send in outcome.sends]
+        assert all(isinstance(each, WriteMarkers | NeedProducerId) for each in sent)
+        self.ids_wanted = [each for each in sent if isinstance(each, NeedProducerId)]
         return Decided(
             replies[0] if replies else None,
             outcome.records,
-            tuple(each for each in markers if isinstance(each, WriteMarkers)),
+            tuple(each for each in sent if isinstance(each, WriteMarkers)),
             {
                 timer.key: None if isinstance(timer, CancelTimer) else timer
                 for timer in outcome.timers

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from kafkalite.coordinator.transactions.events import InitProducerId, Producer
+from kafkalite.coordinator.transactions.coordinator import TransactionCoordinator
+from kafkalite.coordinator.transactions.events import (
+    InitProducerId,
+    NeedProducerId,
+    Producer,
+    ProducerIdNeeded,
+    TransactionTimedOut,
+)
 from kafkalite.coordinator.transactions.records import Record
 from kafkalite.coordinator.transactions.state import LAST_EPOCH, TransactionState
 from kafkalite.errors import ErrorCode
@@ -92,6 +99,51 @@ def test_an_open_transaction_is_aborted_in_an_epoch_that_nobody_has() -> None:
     world.write_markers()
     assert world.init() == Producer(by.id, ProducerEpoch(by.epoch + 2))
     assert world.end(by, commits=True) is FENCED
+
+
+def test_whose_last_epoch_is_fenced_is_followed_by_another_id() -> None:
+    """As it was recorded of Kafka 4.4: whoever was fenced goes on as the other, if he tells what he
+    was."""
+    last = at_open_last_epoch(world := World())
+    assert world.decide(InitProducerId(1, ID, 1_000)).reply == ProducerIdNeeded()
+    assert world.state is TransactionState.ONGOING
+    assert world.init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.present == producer(7, LAST_EPOCH)
+    world.write_markers()
+    assert (world.state, world.present) == (TransactionState.COMPLETE_ABORT, producer(8, 0))
+    assert world.end(last, commits=True, version=2) is ErrorCode.INVALID_TXN_STATE
+    assert world.end(last, commits=False, version=2) == producer(8, 0)
+    assert world.init(last) == producer(8, 0)
+    assert world.init() == producer(8, 1)
+    assert world.end(last, commits=True, version=2) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_so_is_one_that_times_out() -> None:
+    last = at_open_last_epoch(world := World())
+    timed_out = TransactionTimedOut(ID, last)
+    assert world.decide(timed_out).markers == ()
+    assert world.ids_wanted == [NeedProducerId(ID, last)]
+    assert world.state is TransactionState.ONGOING
+    (markers,) = world.decide(timed_out._replace(fresh_id=world.fresh_id())).markers
+    assert markers.producer == producer(7, LAST_EPOCH)
+    world.write_markers()
+    assert world.present == producer(8, 0)
+
+
+def test_under_version_1_of_the_cluster_the_id_stays_until_somebody_asks() -> None:
+    at_open_last_epoch(world := World(TransactionCoordinator(protocol_version=1)))
+    assert world.init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    world.write_markers()
+    assert world.present == producer(7, LAST_EPOCH)
+    assert world.init() == producer(8, 0)
+
+
+def at_open_last_epoch(world: World) -> Producer:
+    """The producer, with a transaction open in its last epoch."""
+    world.begun(version=2)
+    last = ProducerEpoch(LAST_EPOCH - 1)
+    world.core.apply(Record(ID, replace(world.transaction, producer_epoch=last)))
+    return producer(7, last)
 
 
 def test_a_zombie_aborts_nothing() -> None:

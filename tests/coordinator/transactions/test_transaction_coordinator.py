@@ -14,6 +14,7 @@ from kafkalite.coordinator.transactions.events import (
     ListedTransaction,
     ListTransactions,
     Loaded,
+    MarkersWritten,
     PartitionsAdded,
     Producer,
     ProtocolChanged,
@@ -23,7 +24,7 @@ from kafkalite.coordinator.transactions.events import (
 )
 from kafkalite.coordinator.transactions.records import Record
 from kafkalite.coordinator.transactions.settings import TransactionSettings
-from kafkalite.coordinator.transactions.state import Transaction, TransactionState
+from kafkalite.coordinator.transactions.state import TransactionState
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import NO_PRODUCER_EPOCH, TimestampMs
@@ -173,12 +174,41 @@ def test_ids_are_described_and_listed() -> None:
     )
 
 
-def test_records_that_the_log_did_not_take_leave_nothing_to_undo() -> None:
+def refused(world: World) -> dict[object, object]:
+    """The log has not taken what was decided last: when, and what is tried again by itself."""
+    record = Record(ID, world.core.transactions.get(ID))
+    error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    outcome = world.core.refused((record,), error, world.now)
+    assert (outcome.records, outcome.replies, outcome.sends) == ((), (), ())
+    return {
+        each.key: (each.at_ms - world.now, each.event)
+        for each in outcome.timers
+        if isinstance(each, SetTimer)
+    }
+
+
+def test_of_what_somebody_asked_for_nothing_is_tried_again() -> None:
     world = World()
-    record = Record(ID, Transaction(producer().id, producer().epoch, 1, State.EMPTY, NOW))
-    error = KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
-    outcome = world.core.refused((record,), error, NOW)
-    assert (outcome.records, outcome.replies, outcome.timers) == ((), (), ())
+    assert refused(world) == {}
+    world.init()
+    assert refused(world) == {}
+
+
+@pytest.mark.parametrize(("late_ms", "in_ms"), [(0, TIMEOUT_MS + 1), (TIMEOUT_MS + 1, 1_000)])
+def test_an_end_that_was_not_taken_leaves_a_transaction_its_timeout(
+    late_ms: int, in_ms: int
+) -> None:
+    world = World()
+    by = world.begun()
+    world.now = TimestampMs(NOW + late_ms)
+    assert refused(world) == {TIMEOUT: (in_ms, TransactionTimedOut(ID, by))}
+
+
+def test_a_completion_that_was_not_taken_is_tried_again() -> None:
+    world = World()
+    by = world.begun()
+    world.end(by, commits=True)
+    assert refused(world) == {("complete", ID): (1_000, MarkersWritten(ID, by))}
 
 
 def test_the_names_of_states_are_kafkas() -> None:
