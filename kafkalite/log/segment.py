@@ -5,8 +5,6 @@ or closes (`seal`); those of an old segment are read at the first lookup, and ma
 `.log` when they are missing or cannot be right. The file is opened at first use and may be closed
 and opened again at any time.
 
-Kafka differs: with `preallocate` it makes the file at its full size. Here it grows.
-
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
 
@@ -44,8 +42,12 @@ class Segment:
         "_files",
         "_first_timestamp",
         "_indexes",
+        "_is_new",
+        "_latest_timestamp",
         "_path",
-        "_tail",
+        "_reserved",
+        "_tail_offset",
+        "_tail_position",
         "aborted",
         "base_offset",
         "config",
@@ -73,7 +75,17 @@ class Segment:
         self._file: File | None = None
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
-        self._tail: BatchRange | None = None
+        """Of the first batch; None: nobody has looked yet."""
+        self._latest_timestamp: int | None = None
+        """What the timestamps of batches that do not belong into a new segment are at most; None:
+        it is to be found out, or they tell nothing."""
+        self._tail_offset: int = -1
+        """Of the batch that was appended last, which readers at the end want; -1: see the index."""
+        self._tail_position = 0
+        self._is_new = False
+        """Whether nothing has opened its file yet, which may be wanted at its full size."""
+        self._reserved: int | None = None
+        """How long its file was made at once (`preallocate`); None: it is as long as it is full."""
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
@@ -100,9 +112,14 @@ class Segment:
     ) -> Segment:
         """A new segment; its `.log` is made, empty."""
         segment = cls.planned(files, folder, base_offset, config, created_ms)
-        segment._file = files.open(segment.name)
-        if segment._file.size:
-            segment._file.truncate(0)  # Left by a roll that an error cut short.
+        file = files.open(segment.name)
+        try:
+            if file.size:
+                file.truncate(0)  # Left by a roll that an error cut short.
+            segment._opened(file)
+        except OSError:
+            file.close()
+            raise
         return segment
 
     @classmethod
@@ -118,6 +135,7 @@ class Segment:
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
         segment.aborted.begin()
+        segment._is_new = True
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -148,15 +166,23 @@ class Segment:
             file = self._files.open(self.name)
             try:
                 self._check_size(file.size)
-            except InvariantError:
+                self._opened(file)
+            except (InvariantError, OSError):
                 file.close()
                 raise
-            self._file = file
+        assert self._file is not None
         return self._file
+
+    def _opened(self, file: File) -> None:
+        if self._is_new and self.config.preallocate:
+            file.reserve(self.config.segment_bytes)
+            self._reserved = self.config.segment_bytes
+        self._is_new = False
+        self._file = file
 
     def _check_size(self, size: int) -> None:
         """Nobody else may write here."""
-        if size != self.size:
+        if size not in (self.size, self._reserved):
             raise InvariantError(f"{self.name} has {size} bytes, not {self.size}")
 
     @property
@@ -184,6 +210,11 @@ class Segment:
         latest = self.max_timestamp
         return (latest if latest >= 0 else self.created_ms) < moment
 
+    def configure(self, config: TopicConfig) -> None:
+        """Follow new settings from the next append on."""
+        self.config = config
+        self._latest_timestamp = None
+
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
@@ -193,7 +224,7 @@ class Segment:
         (self._file or self.file).append((records,))
 
     def added(
-        self, base_offset: Offset, last_offset: Offset, max_timestamp: TimestampMs, size_bytes: int
+        self, base_offset: int, last_offset: int, max_timestamp: TimestampMs, size_bytes: int
     ) -> None:
         """Count in one batch that `append` has written, in order."""
         position = self.size
@@ -204,7 +235,8 @@ class Segment:
             size_bytes,
             self.config.index_interval_bytes,
         )
-        self._tail = BatchRange(position, size_bytes, base_offset)
+        self._tail_offset = base_offset
+        self._tail_position = position
         self.size = position + size_bytes
         self.end_offset = Offset(last_offset + 1)
         self.is_synced = False
@@ -214,35 +246,40 @@ class Segment:
     ) -> bool:
         """Whether batches of these bounds belong into a new segment."""
         config = self.config
-        if self.size + size_bytes > config.segment_bytes:
-            return True
-        first = self._first_timestamp
-        if first is None or first < 0:
-            waited_ms = self._waited_ms(now, max_timestamp) if self.size else 0
+        if not self.size:
+            is_late = False
+        elif self._latest_timestamp is not None:
+            is_late = max_timestamp > self._latest_timestamp
         else:
-            waited_ms = max_timestamp - first
-        longest_ms = config.segment_ms
-        if config.is_compacted and config.max_compaction_lag_ms < longest_ms:
-            longest_ms = config.max_compaction_lag_ms
+            is_late = self._is_late(max_timestamp, now)
         return (
-            (self.size > 0 and waited_ms > longest_ms - self.jitter_ms)
+            self.size + size_bytes > config.segment_bytes
+            or is_late
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
             or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
         )
 
-    def _waited_ms(self, now: TimestampMs, max_timestamp: TimestampMs) -> int:
+    def _is_late(self, max_timestamp: TimestampMs, now: TimestampMs) -> bool:
         """Event time where records have it: the new batch's timestamp less the first batch's."""
+        config = self.config
+        longest_ms = config.segment_ms
+        if config.max_compaction_lag_ms < longest_ms and config.is_compacted:
+            longest_ms = config.max_compaction_lag_ms
+        longest_ms -= self.jitter_ms
         first = self._first_timestamp
         if first is None:
             first = next(scan_batches(self.file, 0, self.size)).header.max_timestamp
             self._first_timestamp = first
-        return max_timestamp - first if first >= 0 else now - self.created_ms
+        if first < 0:
+            return now - self.created_ms > longest_ms
+        self._latest_timestamp = first + longest_ms
+        return max_timestamp > self._latest_timestamp
 
     def find(self, offset: int) -> BatchRange | None:
         """The first batch whose last offset is at or above `offset`; None when all end below."""
-        tail = self._tail
-        if tail is not None and offset == tail.base_offset:
-            return tail
+        if offset == self._tail_offset:
+            position = self._tail_position
+            return BatchRange(position, self.size - position, offset)
         entry = self.indexes.offsets.floor(offset - self.base_offset)
         if entry is None:
             return find_batch(self.file, 0, self.size, offset)
@@ -287,8 +324,8 @@ class Segment:
         """Count as empty, to be told by `added` of each batch that is in the file returned."""
         file = self.file
         self._indexes = SegmentIndexes.empty()
-        self._tail = None
-        self._first_timestamp = None
+        self._tail_offset = -1
+        self._first_timestamp = self._latest_timestamp = None
         self.size = 0
         self.end_offset = self.base_offset
         self.is_synced = False
@@ -307,6 +344,7 @@ class Segment:
                 )
         finally:
             self.size = size
+            self._tail_offset = -1
         self.indexes.seal()
         return self.indexes
 
@@ -318,10 +356,11 @@ class Segment:
         self.indexes.truncate(offset - self.base_offset)
         self.file.truncate(found.position)
         self.file.sync()
+        self._reserved = None
         self.size = found.position
-        self._tail = None
+        self._tail_offset = -1
         if not self.size:
-            self._first_timestamp = None
+            self._first_timestamp = self._latest_timestamp = None
             self.created_ms = now
         self.read_to_end()
         self.aborted.cut(offset)
@@ -330,6 +369,9 @@ class Segment:
         """Write the indexes as they stay: the segment rolls or closes."""
         indexes = self.indexes
         indexes.seal()
+        if self._reserved is not None:
+            self.file.reserve(0)
+            self._reserved = None
         if indexes.save(self._files, self._path):
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
@@ -363,6 +405,7 @@ class Segment:
         if self._file is not None:
             self._file.close()
             self._file = None
+            self._reserved = None
 
     def _names(self) -> list[str]:
         """All files that it may have; the `.log` first, without which the others mean nothing."""

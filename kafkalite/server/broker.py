@@ -239,6 +239,7 @@ class Broker:
                 folders,
                 clock=ports.clock,
                 entropy=ports.entropy,
+                workers=ports.workers,
                 on_settled=lambda settled: self._reports.settled(settled),
                 flush_later=self._flush_later,
             ),
