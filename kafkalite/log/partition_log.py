@@ -8,10 +8,6 @@ What is too old goes by `retention`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import islice
-from operator import attrgetter
-
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files import Files
@@ -42,7 +38,6 @@ from kafkalite.types import (
 )
 
 _CLIENT = AppendOrigin.CLIENT
-_last_offset = attrgetter("last_offset")
 
 
 class PartitionLog:
@@ -309,30 +304,8 @@ class PartitionLog:
             return NOTHING_READ
         aborted: tuple[AbortedTransaction, ...] = ()
         if tells_aborted:
-            aborted = self._aborted(offset, at, first.position + size)
+            aborted = self._segments.aborted(offset, at, first.position + size, end_offset)
         return LogRead(segment.slice(first.position, size), size, aborted)
-
-    def _aborted(
-        self, offset: Offset, at: int, end_position: int
-    ) -> tuple[AbortedTransaction, ...]:
-        """Those that a read from `offset` up to that position of the segment may meet; where it
-        ends is known no better than the offset index tells, as in Kafka."""
-        segments = self._segments.all
-        upper = segments[at].indexes.offsets.offset_at(end_position)
-        if upper is not None:
-            end: int = segments[at].base_offset + upper
-        else:
-            end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
-        found = []
-        for segment in segments[at:]:
-            entries = segment.aborted.all
-            first = bisect_left(entries, offset, key=_last_offset)
-            for aborted in islice(entries, first, None):
-                if aborted.first_offset < end:
-                    found.append(aborted)
-                if aborted.last_stable_offset >= end:
-                    return tuple(found)
-        return tuple(found)
 
     def offset_for_timestamp(
         self, timestamp: TimestampMs, budget: LookupBudget | None = None

@@ -14,8 +14,9 @@ import logging
 from contextlib import suppress
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files, Part
+from kafkalite.log.log_file import LogFile
 from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
 from kafkalite.log.segment_indexes import (
@@ -38,14 +39,12 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
-        "_file",
         "_files",
         "_first_timestamp",
         "_indexes",
-        "_is_new",
         "_latest_timestamp",
+        "_log",
         "_path",
-        "_reserved",
         "_tail_offset",
         "_tail_position",
         "aborted",
@@ -72,7 +71,7 @@ class Segment:
         self._path = f"{folder}/{base_offset:020d}"
         self.aborted = AbortedTransactions(files, self._path)
         """Transactions whose abort markers stand here."""
-        self._file: File | None = None
+        self._log = LogFile(files, self._path + LOG_SUFFIX)
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
         """Of the first batch; None: nobody has looked yet."""
@@ -82,10 +81,6 @@ class Segment:
         self._tail_offset: int = -1
         """Of the batch that was appended last, which readers at the end want; -1: see the index."""
         self._tail_position = 0
-        self._is_new = False
-        """Whether nothing has opened its file yet, which may be wanted at its full size."""
-        self._reserved: int | None = None
-        """How long its file was made at once (`preallocate`); None: it is as long as it is full."""
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
@@ -112,14 +107,7 @@ class Segment:
     ) -> Segment:
         """A new segment; its `.log` is made, empty."""
         segment = cls.planned(files, folder, base_offset, config, created_ms)
-        file = files.open(segment.name)
-        try:
-            if file.size:
-                file.truncate(0)  # Left by a roll that an error cut short.
-            segment._opened(file)
-        except OSError:
-            file.close()
-            raise
+        segment._log.make(config)
         return segment
 
     @classmethod
@@ -135,7 +123,7 @@ class Segment:
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
         segment.aborted.begin()
-        segment._is_new = True
+        segment._log.begin()
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -151,39 +139,18 @@ class Segment:
     ) -> Segment:
         """A segment whose `.log` is there. Nothing is read yet."""
         segment = cls(files, folder, base_offset, config, created_ms)
-        segment.size = files.size(segment._path + LOG_SUFFIX)
+        segment.size = files.size(segment.name)
         return segment
 
     @property
     def name(self) -> str:
         """Its file, for messages to people."""
-        return self._path + LOG_SUFFIX
+        return self._log.name
 
     @property
     def file(self) -> File:
         """The `.log`, opened if it was not."""
-        if self._file is None:
-            file = self._files.open(self.name)
-            try:
-                self._check_size(file.size)
-                self._opened(file)
-            except (InvariantError, OSError):
-                file.close()
-                raise
-        assert self._file is not None
-        return self._file
-
-    def _opened(self, file: File) -> None:
-        if self._is_new and self.config.preallocate:
-            file.reserve(self.config.segment_bytes)
-            self._reserved = self.config.segment_bytes
-        self._is_new = False
-        self._file = file
-
-    def _check_size(self, size: int) -> None:
-        """Nobody else may write here."""
-        if size not in (self.size, self._reserved):
-            raise InvariantError(f"{self.name} has {size} bytes, not {self.size}")
+        return self._log.open(self.size, self.config)
 
     @property
     def indexes(self) -> SegmentIndexes:
@@ -221,7 +188,7 @@ class Segment:
 
     def append(self, records: memoryview) -> None:
         """Write whole batches at the end; call `added` for each then. `OSError` changes nothing."""
-        (self._file or self.file).append((records,))
+        (self._log.opened or self.file).append((records,))
 
     def added(
         self, base_offset: int, last_offset: int, max_timestamp: TimestampMs, size_bytes: int
@@ -299,7 +266,7 @@ class Segment:
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
-        return (self._file or self.file).slice(position, size_bytes)
+        return (self._log.opened or self.file).slice(position, size_bytes)
 
     def _check_order(self, header: BatchHeader) -> None:
         """`CorruptRecordError` unless it may follow the batches before `end_offset`."""
@@ -354,9 +321,7 @@ class Segment:
         if found is None:
             return
         self.indexes.truncate(offset - self.base_offset)
-        self.file.truncate(found.position)
-        self.file.sync()
-        self._reserved = None
+        self._log.cut(self.file, found.position)
         self.size = found.position
         self._tail_offset = -1
         if not self.size:
@@ -369,9 +334,7 @@ class Segment:
         """Write the indexes as they stay: the segment rolls or closes."""
         indexes = self.indexes
         indexes.seal()
-        if self._reserved is not None:
-            self.file.reserve(0)
-            self._reserved = None
+        self._log.trim()
         if indexes.save(self._files, self._path):
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
@@ -387,7 +350,7 @@ class Segment:
         again."""
         if self.is_synced:
             return []
-        self._check_size(self._files.size(self.name))
+        self._log.check(self.size)
         indexes = (
             [self._path + suffix for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
             if len(self.indexes.offsets)
@@ -402,10 +365,7 @@ class Segment:
 
     def close(self) -> None:
         """Let the file go; the next use opens it again. Leases keep it open until they end."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            self._reserved = None
+        self._log.close()
 
     def _names(self) -> list[str]:
         """All files that it may have; the `.log` first, without which the others mean nothing."""
