@@ -175,6 +175,7 @@ class OsFile:
         if self._reserved:
             with suppress(OSError):  # Zeros at the end are cut when it is next recovered.
                 self.reserve(0)
+            self._reserved = 0
         self._closed = True
         self.close_if_done()
 

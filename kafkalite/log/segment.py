@@ -31,6 +31,7 @@ from kafkalite.types import Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
 MAX_RELATIVE_OFFSET = 2**31 - 1
+MAX_SIZE_BYTES = 2**31 - 1
 
 _log = logging.getLogger(__name__)
 
@@ -137,9 +138,13 @@ class Segment:
         config: TopicConfig,
         created_ms: TimestampMs,
     ) -> Segment:
-        """A segment whose `.log` is there. Nothing is read yet."""
+        """A segment whose `.log` is there. Nothing is read yet.
+
+        `CorruptRecordError` when it is longer than an index can tell."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment.size = files.size(segment.name)
+        if segment.size > MAX_SIZE_BYTES:
+            raise CorruptRecordError(f"{segment.name} has {segment.size} bytes: too many")
         return segment
 
     @property

@@ -174,6 +174,22 @@ def no_room_for_more(fd: int, size: int) -> None:
     os.truncate(fd, size)
 
 
+def test_a_disk_that_does_not_let_it_be_cut_is_cut_by_the_next_start(
+    files: OsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = open_log(files)
+    fill(log, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", no_room)
+        log.release_files()
+        log.release_files()
+    assert sizes(tmp_path) == {".log": FULL}
+    log = open_log(files, clean=True)
+    assert sizes(tmp_path) == {".log": 2 * ONE}
+    assert len(log.cuts) == 1
+    assert all_offsets(log) == [0, 1]
+
+
 def test_memory_has_nothing_to_reserve() -> None:
     files = MemoryFiles()
     log = open_in_memory(files, CONFIG)

@@ -11,7 +11,7 @@ from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log import opening
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.epochs import EpochStart
-from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
@@ -234,6 +234,41 @@ def test_a_torn_end_is_cut_even_if_the_stop_was_called_clean() -> None:
     again = open_log(files, clean=True)
     assert again.end_offset == 1
     assert again.cuts[0].size_bytes == 30
+
+
+class Watched(MemoryFiles):
+    """Knows which files were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: set[str] = set()
+
+    def open(self, path: str) -> MemoryFile:
+        self.opened.add(path)
+        return super().open(path)
+
+    def open_read(self, path: str) -> MemoryFile:
+        self.opened.add(path)
+        return super().open_read(path)
+
+
+@pytest.mark.parametrize("segments", [3, 30])
+def test_of_what_a_clean_stop_left_no_more_is_opened_however_many_segments_there_are(
+    segments: int,
+) -> None:
+    files = Watched()
+    log = open_log(files)
+    for sequence in range(segments):
+        append(log, sequence=sequence)
+        log.roll(NOW)
+    append(log, sequence=segments)
+    log.close()
+    files.opened.clear()
+    open_log(files, clean=True, recovery_point=segments + 1)
+    last_two = [segment_name(segments - 1), segment_name(segments)]
+    looked_at = {path.rpartition("/")[2] for path in files.opened}
+    assert sorted(name for name in looked_at if name.endswith(".log")) == last_two
+    assert len(looked_at) < 10
 
 
 def test_leftovers_are_removed() -> None:
