@@ -62,6 +62,7 @@ CASES = [
     Case("no-policy", 4, {"retention.ms": "1"}, {"cleanup.policy": ""}, deleted_to=4),
     Case("deleted", 7, deleted_to=7),
     Case("compacted", 4, {"cleanup.policy": "compact"}, deleted_to=4),
+    Case("preallocated", 3, {"retention.bytes": "1500"}, {"preallocate": "true"}),
 ]
 
 

@@ -6,7 +6,7 @@ import re
 
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.described_keys import broker_keys
-from kafkalite.config.known import NOT_YET
+from kafkalite.config.known import NOT_YET, TIERED
 from tools.compatibility_facts import MARK, golden
 from tools.generate_configuration import PAGE, differing_defaults, page
 
@@ -34,8 +34,20 @@ def test_every_setting_that_kafka_describes_is_on_the_page() -> None:
 def test_what_acts_is_what_the_code_says() -> None:
     for name, (_, _, _, acts, _) in rows("Brokers").items():
         assert acts == (
-            "no" if name not in BROKER_KEYS else "not yet" if name in NOT_YET else "yes"
+            "no"
+            if name not in BROKER_KEYS or name in TIERED
+            else "not yet"
+            if name in NOT_YET
+            else "yes"
         )
+
+
+def test_each_setting_of_topics_acts_or_stands_there_as_one_that_does_not() -> None:
+    acts = {name: cells[3] for name, cells in rows("Topics").items()}
+    assert {name for name, each in acts.items() if each == "no"} == TIERED & acts.keys()
+    assert {name for name, each in acts.items() if each == "not yet"} == {
+        "errors.deadletterqueue.group.enable"
+    }
 
 
 def test_each_default_that_differs_has_its_reason() -> None:

@@ -25,6 +25,7 @@ from kafkalite.config.described_keys import (
     broker_keys,
 )
 from kafkalite.config.keys import ConfigKey
+from kafkalite.config.known import TIERED
 from tools.compatibility_facts import MARK, ROOT, golden
 from tools.configuration_facts import unread_broker_keys, unread_topic_keys
 from tools.markdown import paragraph, table
@@ -130,7 +131,7 @@ def _topics() -> Iterator[str]:
     )
     unread = unread_topic_keys()
     keys = [key for key in TOPIC_KEYS.values() if not key.is_internal]
-    acts = {key.name: _NOT_YET if key.name in unread else _YES for key in keys}
+    acts = {key.name: _acts(key.name, unread) for key in keys}
     yield from table(
         (*_HEAD[:-1], "the broker's settings behind it", _HEAD[-1]),
         (
@@ -154,7 +155,11 @@ def _others() -> Iterator[str]:
 def _broker_acts(name: str) -> str:
     if name not in BROKER_KEYS:
         return _NO
-    return _NOT_YET if name in unread_broker_keys() else _YES
+    return _acts(name, unread_broker_keys())
+
+
+def _acts(name: str, unread: frozenset[str]) -> str:
+    return _NO if name in TIERED else _NOT_YET if name in unread else _YES
 
 
 def _table(keys: Iterable[ConfigKey], acts: Mapping[str, str]) -> Iterator[str]:

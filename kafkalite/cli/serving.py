@@ -115,7 +115,11 @@ def _places(folders: Sequence[str]) -> list[Place]:
     from kafkalite.log.open_files import OpenFiles, descriptor_limit
 
     open_files = OpenFiles(descriptor_limit())
+    named: dict[str, str] = {}
     for folder in folders:
+        other = named.setdefault(os.path.realpath(folder), folder)
+        if other is not folder:
+            raise CommandError(f"{folder} and {other} are one folder, and log.dirs names it twice")
         if os.path.exists(os.path.join(folder, "metadata", "meta.properties")):
             raise CommandError(
                 f"{folder} is the folder of a cluster (`kafkalite cluster`); "

@@ -272,7 +272,9 @@ _TOPIC_KEYS = (
         "remote.storage.enable",
         BOOLEAN,
         "false",
-        "Tiered storage, which kafkalite does not have: true is refused.",
+        "Tiered storage; true is refused, as by a Kafka that has none. Kafka differs: it can have"
+        " it, by a class of Java that it loads (remote.log.storage.manager.class.name). None can be"
+        " loaded here.",
     ),
     ConfigKey(
         "local.retention.ms",

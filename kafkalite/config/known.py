@@ -12,9 +12,13 @@ from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey
 
 _NOT_YET = """
-log.local.retention.bytes log.local.retention.ms log.preallocate log.remote.copy.lag.bytes
-log.remote.copy.lag.ms metadata.log.max.record.bytes.between.snapshots
-metadata.log.segment.bytes queued.max.requests socket.receive.buffer.bytes
+metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes queued.max.requests
+socket.receive.buffer.bytes
+"""
+_TIERED = """
+local.retention.bytes local.retention.ms log.local.retention.bytes log.local.retention.ms
+log.remote.copy.lag.bytes log.remote.copy.lag.ms remote.copy.lag.bytes remote.copy.lag.ms
+remote.log.copy.disable remote.log.delete.on.disable
 """
 _OLDER = """
 advertised.host.name advertised.port broker.id.generation.enable control.plane.listener.name
@@ -30,6 +34,9 @@ quota.producer.default reserved.broker.max.id
 """
 NOT_YET = frozenset(_NOT_YET.split())
 """Keys of `BROKER_KEYS` that nothing reads yet."""
+TIERED = frozenset(_TIERED.split())
+"""Keys of topics, and of brokers for topics, that nothing will read: see
+`remote.storage.enable`."""
 
 OLDER = frozenset(_OLDER.split())
 """Keys of Kafka 2.8 to 3.9 that 4.4 has no more; those that begin with `zookeeper.` are apart."""
@@ -73,7 +80,7 @@ class Kind(Enum):
 def kind_of(name: str) -> Kind:
     """What `name` is as a broker's setting."""
     if name in BROKER_KEYS:
-        return Kind.WITHOUT_EFFECT if name in NOT_YET else Kind.ACTS
+        return Kind.WITHOUT_EFFECT if name in NOT_YET | TIERED else Kind.ACTS
     if name.startswith("zookeeper."):
         return Kind.ZOOKEEPER
     if name in OLDER:

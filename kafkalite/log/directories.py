@@ -31,9 +31,9 @@ from kafkalite.log.folder_names import (
     set_aside_name,
 )
 from kafkalite.log.follower_log import restart_at
+from kafkalite.log.log_opener import LogOpener
 from kafkalite.log.meta_properties import Meta
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
-from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
 from kafkalite.log.segment import LOG_SUFFIX
@@ -55,17 +55,7 @@ if TYPE_CHECKING:
 class LogDirectory:
     """One locked log folder and the logs that are open in it."""
 
-    __slots__ = (
-        "_expiration_ms",
-        "_files",
-        "_has_renamed",
-        "_validation",
-        "checkpoints",
-        "claimed",
-        "jitter_seed",
-        "location",
-        "logs",
-    )
+    __slots__ = ("_files", "_has_renamed", "checkpoints", "claimed", "location", "logs", "opener")
 
     def __init__(
         self,
@@ -81,14 +71,18 @@ class LogDirectory:
         """The folder's name for people, and for DescribeLogDirs."""
         self.claimed = claimed
         """Whose it is, and how it was left."""
-        self._validation = record_validation
-        self._expiration_ms = producer_expiration_ms
         self._has_renamed = False
-        self.jitter_seed = 0
-        """A random number: see `open_log`."""
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
         self.checkpoints = OffsetCheckpoints(files, location, self.logs)
+        self.opener = LogOpener(
+            files,
+            claimed,
+            self.checkpoints,
+            record_validation=record_validation,
+            producer_expiration_ms=producer_expiration_ms,
+        )
+        """Of `logs`, and asked by `open_partition`."""
 
     @classmethod
     def open(
@@ -185,20 +179,8 @@ class LogDirectory:
         assert partition not in self.logs, f"{partition} is open"
         is_metadata = partition == METADATA_PARTITION
         assert is_metadata == (topic_id == METADATA_TOPIC_ID)
-        self.checkpoints.open(partition)
-        log = open_log(
-            self._files,
-            str(partition),
-            config=config,
-            topic_id=topic_id,
-            now=now,
-            clean=is_clean or self.claimed.was_clean,
-            recovery_point=self.checkpoints.recovery_points.get(partition, Offset(0)),
-            log_start_offset=self.checkpoints.log_starts.get(partition, Offset(0)),
-            record_validation=self._validation,
-            producer_expiration_ms=self._expiration_ms,
-            jitter_seed=self.jitter_seed,
-            was_compacted=partition in self.checkpoints.cleaner_offsets,
+        log = self.opener.open(
+            partition, topic_id=topic_id, config=config, now=now, is_clean=is_clean
         )
         self.logs[partition] = log
         return log
@@ -206,7 +188,7 @@ class LogDirectory:
     def expire_producers_after(self, expiration_ms: int) -> None:
         """Forget producers that are silent for so long, in the logs that are open and those to
         come."""
-        self._expiration_ms = expiration_ms
+        self.opener.producer_expiration_ms = expiration_ms
         for log in self.logs.values():
             log.producers.expiration_ms = expiration_ms
 

@@ -87,6 +87,11 @@ class File(Protocol):
         """Cut to `size` bytes. Slices of what is cut break: their reader sees a short file."""
         ...
 
+    def reserve(self, size: int) -> None:
+        """Have it as long as that on the disk until it is cut, closed, or reserved anew; 0: no
+        longer than it is. What is reserved counts in `Files.size` alone, where it counts at all."""
+        ...
+
     def sync(self) -> None:
         """Return when the bytes would survive a loss of power."""
         ...
@@ -132,7 +137,7 @@ class Files(Protocol):
         ...
 
     def size(self, path: str) -> int:
-        """Bytes in the file; `FileNotFoundError` when missing."""
+        """Bytes in the file, and those reserved; `FileNotFoundError` when missing."""
         ...
 
     def list(self, path: str) -> list[str]:
@@ -170,6 +175,10 @@ class Files(Protocol):
 
     def sync_folder(self, path: str) -> None:
         """Make the folder's entries durable."""
+        ...
+
+    def apart(self) -> Files:
+        """The same tree, for another thread: no file that is open here is open there."""
         ...
 
     def space(self) -> DiskSpace:

@@ -70,6 +70,9 @@ class MemoryFile:
         assert size <= self.node.size, "truncate does not lengthen a file"
         self.node.truncate(size)
 
+    def reserve(self, size: int) -> None:
+        """Nothing: memory is taken when it is written to."""
+
     def sync(self) -> None:
         """From now on a crash leaves these bytes."""
         self.node.sync()
@@ -226,6 +229,10 @@ class MemoryFiles:
         folder = self._folder(path)
         if self._models_crashes:
             folder.durable = dict(folder.entries)
+
+    def apart(self) -> MemoryFiles:
+        """These: they have no descriptors to share."""
+        return self
 
     def space(self) -> DiskSpace:
         """As if of a disk of `DISK_BYTES`."""

@@ -15,6 +15,8 @@ from kafkalite.log.os_lock import OsLock
 
 _TEMPORARY_SUFFIX = ".tmp"
 """Kafka's own name for a checkpoint being replaced."""
+_LIMIT_APART = 64
+"""Of descriptors, for one log at a time."""
 
 
 class OsFiles:
@@ -109,8 +111,12 @@ class OsFiles:
         """Remove a folder and all in it."""
         import shutil  # 5 ms, which a start need not pay.
 
+        at = self._at(path)
         try:
-            shutil.rmtree(self._at(path))
+            if os.path.islink(at):
+                os.remove(at)  # What it names is somebody's own.
+                return
+            shutil.rmtree(at)
         except FileNotFoundError:
             return
 
@@ -126,6 +132,10 @@ class OsFiles:
     def sync_folder(self, path: str) -> None:
         """Wait until the disk has the folder's entries."""
         _sync_folder(self._at(path))
+
+    def apart(self) -> OsFiles:
+        """The same tree, with a few descriptors of its own."""
+        return OsFiles(self._root, limit=_LIMIT_APART)
 
     def space(self) -> DiskSpace:
         """Of the file system that the root is on."""

@@ -1,9 +1,12 @@
-"""What the folders in a log folder are called.
+"""What the folders in a log folder are called, and how the files in them begin.
 
 topic-0                  a partition
 topic-0.<32 hex>-delete  one being deleted, or one that is being made and has not its name yet
 topic-0.<32 hex>-stray   one that the metadata does not know
 topic-0.<32 hex>-future  one that is being filled from another log folder: see future_log.py
+
+00000000000000000042.log a segment's file, or a snapshot, by its offset; what is called otherwise is
+                         somebody's own
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import re
 
 from kafkalite.metadata.topic_names import is_legal
-from kafkalite.types import ZERO_UUID, TopicPartition, Uuid
+from kafkalite.types import ZERO_UUID, Offset, TopicPartition, Uuid
 
 DELETE_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
@@ -20,8 +23,20 @@ METADATA_PARTITION = TopicPartition("__cluster_metadata", 0)
 """Has a folder like any other, but no line in the checkpoints."""
 
 _MAX_NAME = 255
+_OFFSET_DIGITS = 20
+_MAX_OFFSET = 2**63 - 1
 _PARTITION = re.compile(r"(.+)-(0|[1-9][0-9]{0,9})")
 _SET_ASIDE = re.compile(r"(.+-[0-9]{1,10})\.[0-9a-f]{32}(-delete|-stray|-future)")
+
+
+def offset_of(name: str) -> Offset | None:
+    """The offset that leads the name of a segment's or a snapshot's file; None for any other
+    name."""
+    stem, dot, _ = name.partition(".")
+    if not dot or len(stem) != _OFFSET_DIGITS or not (stem.isascii() and stem.isdecimal()):
+        return None
+    offset = Offset(int(stem))
+    return offset if offset <= _MAX_OFFSET else None
 
 
 def parse_partition(name: str) -> TopicPartition | None:

@@ -67,8 +67,9 @@ class OffsetIndex:
 
     def append(self, relative_offset: int, position: int) -> None:
         """Add an entry. Its offset must be above the last one's."""
-        assert not self._offsets or relative_offset > self._offsets[-1], "offsets ascend"
-        self._offsets.append(relative_offset)
+        offsets = self._offsets
+        assert not offsets or relative_offset > offsets[-1], "offsets ascend"
+        offsets.append(relative_offset)
         self._positions.append(position)
         self.size_bytes += OFFSET_ENTRY_SIZE
 

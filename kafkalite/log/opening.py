@@ -37,6 +37,7 @@ def open_log(
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
     jitter_seed: int = 0,
     was_compacted: bool = False,
+    was_checked: bool = False,
 ) -> PartitionLog:
     """The log in `folder`; without a folder an empty one, that has none until its first append.
 
@@ -44,7 +45,8 @@ def open_log(
     and cut where it is not sound. INCONSISTENT_TOPIC_ID when the folder belongs to another topic of
     the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Only a log
     that is compacted by `config`, or `was_compacted` before, may have holes. `jitter_seed` is any
-    number: by it segments roll sooner, each at another time (`segment.jitter.ms`).
+    number: by it segments roll sooner, each at another time (`segment.jitter.ms`). `was_checked`:
+    since the last stop, which was not clean, it was opened and closed, and no disk waited for.
     """
     exists = files.exists(folder)
     found_id = _claim(files, folder, topic_id) if exists else None
@@ -52,9 +54,8 @@ def open_log(
     if exists:
         epochs = LeaderEpochs.load(files, folder)
         epochs.is_synced = epochs.is_synced and was_synced
-        loaded = LogLoader(files, folder, config, now, epochs, was_compacted).load(
-            clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset
-        )
+        loader = LogLoader(files, folder, config, now, epochs, was_compacted)
+        loaded = loader.load(clean or was_checked, recovery_point, log_start_offset)
     else:
         epochs = LeaderEpochs(files, folder, is_kept=False)
         first = Segment.planned(files, folder, log_start_offset, config, now)
@@ -79,13 +80,16 @@ def open_log(
         record_validation=record_validation,
     )
     if exists:
-        log.recovery_point = min(recovery_point, log.end_offset)
-        _begin_at(log, max(log.log_start_offset, log_start_offset), now)
+        _begin_at(log, log_start_offset, recovery_point, now)
         log_folder.snapshots.is_synced |= was_synced
     return log
 
 
-def _begin_at(log: PartitionLog, log_start_offset: Offset, now: TimestampMs) -> None:
+def _begin_at(
+    log: PartitionLog, log_start_offset: Offset, recovery_point: Offset, now: TimestampMs
+) -> None:
+    log.recovery_point = min(recovery_point, log.end_offset)
+    log_start_offset = max(log.log_start_offset, log_start_offset)
     log.log_start_offset = log_start_offset
     log.epochs.truncate_from_start(log_start_offset)
     log.load_producers(now)

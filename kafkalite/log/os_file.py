@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 from kafkalite.log.files import Buffer, Part
 from kafkalite.log.open_files import OpenFiles
@@ -54,13 +55,25 @@ class OsSlice:
 class OsFile:
     """One open file. `size` is kept here: no other process writes to it."""
 
-    __slots__ = ("_closed", "_fd", "_flags", "_open_files", "_path", "leases", "size", "was_used")
+    __slots__ = (
+        "_closed",
+        "_fd",
+        "_flags",
+        "_open_files",
+        "_path",
+        "_reserved",
+        "leases",
+        "size",
+        "was_used",
+    )
 
     def __init__(self, path: str, flags: int, open_files: OpenFiles) -> None:
         self._path = path
         self._flags = (flags | BINARY | NO_INHERIT) & ~os.O_CREAT
         self._open_files = open_files
         self._closed = False
+        self._reserved = 0
+        """How long the file is on the disk, if that is more than `size`: zeros follow then."""
         self.leases = 0
         self.was_used = True
         self._fd = open_files.open(self, path, self._flags | flags)
@@ -74,11 +87,13 @@ class OsFile:
     def _open_again(self) -> int:
         assert not self._closed, f"{self._path} is closed"
         fd = self._open_files.open(self, self._path, self._flags)
-        size = os.lseek(fd, 0, os.SEEK_END)
-        if size != self.size:
+        size, due = os.lseek(fd, 0, os.SEEK_END), max(self.size, self._reserved)
+        if size != due:
             self._open_files.closed(self)
             os.close(fd)
-            raise OSError(errno.EIO, f"{size} bytes are there, not {self.size}", self._path)
+            raise OSError(errno.EIO, f"{size} bytes are there, not {due}", self._path)
+        if size != self.size:
+            os.lseek(fd, self.size, os.SEEK_SET)
         self._fd = fd
         return fd
 
@@ -90,21 +105,27 @@ class OsFile:
 
     def append(self, parts: Sequence[Buffer]) -> None:
         """Write all parts at the end; after an error the file is as it was."""
-        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+        is_one = len(parts) == 1
+        size = len(parts[0]) if is_one else sum(map(len, parts))
         assert not self._closed, "append to a closed file"
-        fd = self._descriptor()
+        self.was_used = True
+        fd = self._fd if self._fd >= 0 else self._open_again()
         try:
-            written = os.write(fd, parts[0]) if len(parts) == 1 else _writev(fd, parts)
+            written = os.write(fd, parts[0]) if is_one else _writev(fd, parts)
             if written != size:
                 _write_rest(fd, parts, written)
         except BaseException:
             os.ftruncate(fd, self.size)
             os.lseek(fd, self.size, os.SEEK_SET)
+            if self._reserved > self.size:
+                os.ftruncate(fd, self._reserved)
             raise
         self.size += size
 
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`."""
+        if self._reserved:
+            size = max(min(size, self.size - position), 0)
         return _read_at(self._descriptor(), position, size)
 
     def write_at(self, position: int, data: Buffer) -> None:
@@ -134,7 +155,16 @@ class OsFile:
         fd = self._descriptor()
         os.ftruncate(fd, size)
         os.lseek(fd, size, os.SEEK_SET)
-        self.size = size
+        self.size, self._reserved = size, 0
+
+    def reserve(self, size: int) -> None:
+        """Have it as long as that on the disk; 0: as long as it is."""
+        if size > self.size:
+            os.ftruncate(self._descriptor(), size)
+            self._reserved = size
+        elif self._reserved:
+            os.ftruncate(self._descriptor(), self.size)
+            self._reserved = 0
 
     def sync(self) -> None:
         """Wait until the disk has the bytes."""
@@ -142,6 +172,10 @@ class OsFile:
 
     def close(self) -> None:
         """Close, now or with the last slice given back."""
+        if self._reserved:
+            with suppress(OSError):  # Zeros at the end are cut when it is next recovered.
+                self.reserve(0)
+            self._reserved = 0
         self._closed = True
         self.close_if_done()
 

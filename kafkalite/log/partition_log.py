@@ -8,10 +8,6 @@ What is too old goes by `retention`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import islice
-from operator import attrgetter
-
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files import Files
@@ -41,7 +37,7 @@ from kafkalite.types import (
     TimestampMs,
 )
 
-_last_offset = attrgetter("last_offset")
+_CLIENT = AppendOrigin.CLIENT
 
 
 class PartitionLog:
@@ -118,7 +114,7 @@ class PartitionLog:
         self._config = config
         self._validator = BatchValidator(self.name, config, self._record_validation)
         for segment in self._segments.all:
-            segment.config = config
+            segment.configure(config)
         self.flush_at: int = self.recovery_point + config.flush_messages
         """Once `end_offset` is here, the log is due to be synced: `flush.messages`, or a roll."""
 
@@ -171,25 +167,28 @@ class PartitionLog:
             records, headers = validator.recompress(records, now, origin)
         first = headers[0]
         base_offset = self.end_offset
-        if first.producer_id != NO_PRODUCER_ID and origin is AppendOrigin.CLIENT:
-            duplicate = self.producers.check(first, base_offset)
-            if duplicate is not None:
-                return Appended.repeated(duplicate)
-        elif origin is not AppendOrigin.CLIENT:
+        if origin is _CLIENT:
+            if first.producer_id != NO_PRODUCER_ID:
+                duplicate = self.producers.check(first, base_offset)
+                if duplicate is not None:
+                    return Appended.repeated(duplicate)
+        else:
             check_coordinator_batches(
                 self.producers, records, headers, base_offset, bumps_epoch=marker_bumps_epoch
             )
-        offset, position, latest = base_offset, 0, NO_TIMESTAMP
+        offset: int = base_offset
+        position, latest = 0, NO_TIMESTAMP
         for header in headers:
             stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
             position += header.batch_length + LOG_OVERHEAD
-            offset = Offset(offset + header.last_offset_delta + 1)
+            offset += header.last_offset_delta + 1
             if header.max_timestamp > latest:
                 latest = header.max_timestamp
-        self._write(records, headers, Offset(offset - 1), latest, leader_epoch, now)
+        last_offset = Offset(offset - 1)
+        self._write(records, headers, last_offset, latest, leader_epoch, now)
         return Appended(
             base_offset,
-            Offset(offset - 1),
+            last_offset,
             now if validator.stamps_append_time else NO_TIMESTAMP,
             len(records),
         )
@@ -210,21 +209,22 @@ class PartitionLog:
                 raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
             self.roll(now)
             active = self._segments.active
-        base_offset, position = self.end_offset, 0
         if not self.folder.exists:
             self.folder.make()
         if leader_epoch != self.epochs.latest:
-            self.epochs.assign(leader_epoch, base_offset)
+            self.epochs.assign(leader_epoch, self.end_offset)
         active.append(records)  # The last thing that can fail: from here on it is appended.
+        base_offset: int = self.end_offset
+        position = 0
         for header in headers:
-            end = Offset(base_offset + header.last_offset_delta)
+            end = base_offset + header.last_offset_delta
             size = header.batch_length + LOG_OVERHEAD
             active.added(base_offset, end, header.max_timestamp, size)
             if header.producer_id != NO_PRODUCER_ID:
-                self.take_in(active, records, position, header, base_offset)
+                self.take_in(active, records, position, header, Offset(base_offset))
             position += size
-            base_offset = Offset(end + 1)
-        self.end_offset = base_offset
+            base_offset = end + 1
+        self.end_offset = active.end_offset
 
     def take_in(
         self,
@@ -304,30 +304,8 @@ class PartitionLog:
             return NOTHING_READ
         aborted: tuple[AbortedTransaction, ...] = ()
         if tells_aborted:
-            aborted = self._aborted(offset, at, first.position + size)
+            aborted = self._segments.aborted(offset, at, first.position + size, end_offset)
         return LogRead(segment.slice(first.position, size), size, aborted)
-
-    def _aborted(
-        self, offset: Offset, at: int, end_position: int
-    ) -> tuple[AbortedTransaction, ...]:
-        """Those that a read from `offset` up to that position of the segment may meet; where it
-        ends is known no better than the offset index tells, as in Kafka."""
-        segments = self._segments.all
-        upper = segments[at].indexes.offsets.offset_at(end_position)
-        if upper is not None:
-            end: int = segments[at].base_offset + upper
-        else:
-            end = segments[at + 1].base_offset if at + 1 < len(segments) else self.end_offset
-        found = []
-        for segment in segments[at:]:
-            entries = segment.aborted.all
-            first = bisect_left(entries, offset, key=_last_offset)
-            for aborted in islice(entries, first, None):
-                if aborted.first_offset < end:
-                    found.append(aborted)
-                if aborted.last_stable_offset >= end:
-                    return tuple(found)
-        return tuple(found)
 
     def offset_for_timestamp(
         self, timestamp: TimestampMs, budget: LookupBudget | None = None

@@ -15,6 +15,7 @@ from struct import Struct
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
+from kafkalite.log.folder_names import offset_of
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
 from kafkalite.log.retired_files import retire
 from kafkalite.protocol.records.crc import load_crc32c
@@ -50,12 +51,12 @@ class ProducerSnapshots:
 
     def offsets(self) -> list[Offset]:
         """The offsets of all files, ascending."""
-        stems = (name.partition(".") for name in self._files.list(self._folder))
-        return [
-            Offset(int(stem))
-            for stem, dot, suffix in stems
-            if dot + suffix == SNAPSHOT_SUFFIX and stem.isdecimal()
+        found = [
+            offset_of(name)
+            for name in self._files.list(self._folder)
+            if name.endswith(SNAPSHOT_SUFFIX) and name.count(".") == 1
         ]
+        return [offset for offset in found if offset is not None]
 
     def save(self, producers: ProducerStates, offset: Offset) -> None:
         """Write the snapshot of a log that ends at `offset`, unless it is there; not synced."""

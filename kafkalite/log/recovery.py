@@ -23,12 +23,13 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
+from kafkalite.log.folder_names import offset_of
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import LOG_SUFFIX, Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX
 from kafkalite.log.unfinished_swaps import finish_swaps
-from kafkalite.protocol.records.batch import crc_is_valid
+from kafkalite.protocol.records.batch import HEADER_SIZE, crc_is_valid
 from kafkalite.types import Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
@@ -70,9 +71,7 @@ class LogLoader:
     was_compacted: bool
     """Then it may have holes, as one that `config` has compacted now."""
 
-    def load(
-        self, *, clean: bool, recovery_point: Offset, log_start_offset: Offset
-    ) -> LoadedSegments:
+    def load(self, clean: bool, recovery_point: Offset, log_start_offset: Offset) -> LoadedSegments:
         """The segments, with at least one to append to.
 
         `CorruptRecordError` when two of them hold the same offsets: nobody knows which are right.
@@ -106,16 +105,15 @@ class LogLoader:
 
     def _find_segments(self) -> list[Segment]:
         names = finish_swaps(self.files, self.folder, self.files.list(self.folder))
-        bases: list[Offset] = []
-        for name in names:
-            stem, _, suffix = name.partition(".")
-            if f".{suffix}" == LOG_SUFFIX and stem.isdecimal():
-                bases.append(Offset(int(stem)))
-        known = {f"{base:020d}" for base in bases}
-        for name in names:
-            stem, _, suffix = name.partition(".")
-            orphaned = f".{suffix}" in _INDEX_SUFFIXES and stem not in known
-            if orphaned or name.endswith(_TEMPORARY_SUFFIXES):
+        by_offset = {name: offset_of(name) for name in names}
+        bases = {
+            offset
+            for name, offset in by_offset.items()
+            if offset is not None and _suffix_of(name) == LOG_SUFFIX
+        }
+        for name, offset in by_offset.items():
+            is_index = offset is not None and _suffix_of(name) in _INDEX_SUFFIXES
+            if (is_index and offset not in bases) or name.endswith(_TEMPORARY_SUFFIXES):
                 self.files.remove(f"{self.folder}/{name}")
         return [
             Segment.existing(self.files, self.folder, base, self.config, self.now)
@@ -160,6 +158,11 @@ class LogLoader:
             cut = recover_segment(last, self.epochs)
             cuts += [] if cut is None else [cut]
         return last.end_offset
+
+
+def _suffix_of(name: str) -> str:
+    """All from the first dot on."""
+    return name[name.index(".") :]
 
 
 def _check_order(segment: Segment, following: Segment) -> None:
@@ -207,6 +210,8 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
     segment.aborted.forget(is_lost=has_transactions)
     if segment.size == end:
         return None
+    if segment.config.preallocate and not any(file.read(segment.size, HEADER_SIZE)):
+        reason = "its file was made at its full size, and nothing was written there"
     if is_legacy(file, segment.size, end):
         position, segment.size = segment.size, end
         raise CorruptRecordError(

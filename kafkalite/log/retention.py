@@ -67,7 +67,7 @@ def _below_start(log: PartitionLog, now: TimestampMs) -> _Rule:
 
 
 def _beyond_size(log: PartitionLog, now: TimestampMs) -> _Rule:
-    """What stays may be smaller than the limit by less than its oldest segment, never larger."""
+    """What stays is no smaller than the limit, and larger by less than its oldest segment."""
     limit = log.config.retention_bytes
     size = log.size_bytes
     surplus = size - limit if limit >= 0 else 0

@@ -5,8 +5,6 @@ or closes (`seal`); those of an old segment are read at the first lookup, and ma
 `.log` when they are missing or cannot be right. The file is opened at first use and may be closed
 and opened again at any time.
 
-Kafka differs: with `preallocate` it makes the file at its full size. Here it grows.
-
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
 
@@ -16,8 +14,9 @@ import logging
 from contextlib import suppress
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files, Part
+from kafkalite.log.log_file import LogFile
 from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
 from kafkalite.log.segment_indexes import (
@@ -32,6 +31,7 @@ from kafkalite.types import Offset, TimestampMs
 
 LOG_SUFFIX = ".log"
 MAX_RELATIVE_OFFSET = 2**31 - 1
+MAX_SIZE_BYTES = 2**31 - 1
 
 _log = logging.getLogger(__name__)
 
@@ -40,12 +40,14 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
-        "_file",
         "_files",
         "_first_timestamp",
         "_indexes",
+        "_latest_timestamp",
+        "_log",
         "_path",
-        "_tail",
+        "_tail_offset",
+        "_tail_position",
         "aborted",
         "base_offset",
         "config",
@@ -70,10 +72,16 @@ class Segment:
         self._path = f"{folder}/{base_offset:020d}"
         self.aborted = AbortedTransactions(files, self._path)
         """Transactions whose abort markers stand here."""
-        self._file: File | None = None
+        self._log = LogFile(files, self._path + LOG_SUFFIX)
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
-        self._tail: BatchRange | None = None
+        """Of the first batch; None: nobody has looked yet."""
+        self._latest_timestamp: int | None = None
+        """What the timestamps of batches that do not belong into a new segment are at most; None:
+        it is to be found out, or they tell nothing."""
+        self._tail_offset: int = -1
+        """Of the batch that was appended last, which readers at the end want; -1: see the index."""
+        self._tail_position = 0
         self.base_offset = base_offset
         self.config = config
         self.created_ms = created_ms
@@ -100,9 +108,7 @@ class Segment:
     ) -> Segment:
         """A new segment; its `.log` is made, empty."""
         segment = cls.planned(files, folder, base_offset, config, created_ms)
-        segment._file = files.open(segment.name)
-        if segment._file.size:
-            segment._file.truncate(0)  # Left by a roll that an error cut short.
+        segment._log.make(config)
         return segment
 
     @classmethod
@@ -118,6 +124,7 @@ class Segment:
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
         segment.aborted.begin()
+        segment._log.begin()
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -131,33 +138,24 @@ class Segment:
         config: TopicConfig,
         created_ms: TimestampMs,
     ) -> Segment:
-        """A segment whose `.log` is there. Nothing is read yet."""
+        """A segment whose `.log` is there. Nothing is read yet.
+
+        `CorruptRecordError` when it is longer than an index can tell."""
         segment = cls(files, folder, base_offset, config, created_ms)
-        segment.size = files.size(segment._path + LOG_SUFFIX)
+        segment.size = files.size(segment.name)
+        if segment.size > MAX_SIZE_BYTES:
+            raise CorruptRecordError(f"{segment.name} has {segment.size} bytes: too many")
         return segment
 
     @property
     def name(self) -> str:
         """Its file, for messages to people."""
-        return self._path + LOG_SUFFIX
+        return self._log.name
 
     @property
     def file(self) -> File:
         """The `.log`, opened if it was not."""
-        if self._file is None:
-            file = self._files.open(self.name)
-            try:
-                self._check_size(file.size)
-            except InvariantError:
-                file.close()
-                raise
-            self._file = file
-        return self._file
-
-    def _check_size(self, size: int) -> None:
-        """Nobody else may write here."""
-        if size != self.size:
-            raise InvariantError(f"{self.name} has {size} bytes, not {self.size}")
+        return self._log.open(self.size, self.config)
 
     @property
     def indexes(self) -> SegmentIndexes:
@@ -184,16 +182,21 @@ class Segment:
         latest = self.max_timestamp
         return (latest if latest >= 0 else self.created_ms) < moment
 
+    def configure(self, config: TopicConfig) -> None:
+        """Follow new settings from the next append on."""
+        self.config = config
+        self._latest_timestamp = None
+
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def append(self, records: memoryview) -> None:
         """Write whole batches at the end; call `added` for each then. `OSError` changes nothing."""
-        (self._file or self.file).append((records,))
+        (self._log.opened or self.file).append((records,))
 
     def added(
-        self, base_offset: Offset, last_offset: Offset, max_timestamp: TimestampMs, size_bytes: int
+        self, base_offset: int, last_offset: int, max_timestamp: TimestampMs, size_bytes: int
     ) -> None:
         """Count in one batch that `append` has written, in order."""
         position = self.size
@@ -204,7 +207,8 @@ class Segment:
             size_bytes,
             self.config.index_interval_bytes,
         )
-        self._tail = BatchRange(position, size_bytes, base_offset)
+        self._tail_offset = base_offset
+        self._tail_position = position
         self.size = position + size_bytes
         self.end_offset = Offset(last_offset + 1)
         self.is_synced = False
@@ -214,35 +218,40 @@ class Segment:
     ) -> bool:
         """Whether batches of these bounds belong into a new segment."""
         config = self.config
-        if self.size + size_bytes > config.segment_bytes:
-            return True
-        first = self._first_timestamp
-        if first is None or first < 0:
-            waited_ms = self._waited_ms(now, max_timestamp) if self.size else 0
+        if not self.size:
+            is_late = False
+        elif self._latest_timestamp is not None:
+            is_late = max_timestamp > self._latest_timestamp
         else:
-            waited_ms = max_timestamp - first
-        longest_ms = config.segment_ms
-        if config.is_compacted and config.max_compaction_lag_ms < longest_ms:
-            longest_ms = config.max_compaction_lag_ms
+            is_late = self._is_late(max_timestamp, now)
         return (
-            (self.size > 0 and waited_ms > longest_ms - self.jitter_ms)
+            self.size + size_bytes > config.segment_bytes
+            or is_late
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
             or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
         )
 
-    def _waited_ms(self, now: TimestampMs, max_timestamp: TimestampMs) -> int:
+    def _is_late(self, max_timestamp: TimestampMs, now: TimestampMs) -> bool:
         """Event time where records have it: the new batch's timestamp less the first batch's."""
+        config = self.config
+        longest_ms = config.segment_ms
+        if config.max_compaction_lag_ms < longest_ms and config.is_compacted:
+            longest_ms = config.max_compaction_lag_ms
+        longest_ms -= self.jitter_ms
         first = self._first_timestamp
         if first is None:
             first = next(scan_batches(self.file, 0, self.size)).header.max_timestamp
             self._first_timestamp = first
-        return max_timestamp - first if first >= 0 else now - self.created_ms
+        if first < 0:
+            return now - self.created_ms > longest_ms
+        self._latest_timestamp = first + longest_ms
+        return max_timestamp > self._latest_timestamp
 
     def find(self, offset: int) -> BatchRange | None:
         """The first batch whose last offset is at or above `offset`; None when all end below."""
-        tail = self._tail
-        if tail is not None and offset == tail.base_offset:
-            return tail
+        if offset == self._tail_offset:
+            position = self._tail_position
+            return BatchRange(position, self.size - position, offset)
         entry = self.indexes.offsets.floor(offset - self.base_offset)
         if entry is None:
             return find_batch(self.file, 0, self.size, offset)
@@ -262,7 +271,7 @@ class Segment:
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
-        return (self._file or self.file).slice(position, size_bytes)
+        return (self._log.opened or self.file).slice(position, size_bytes)
 
     def _check_order(self, header: BatchHeader) -> None:
         """`CorruptRecordError` unless it may follow the batches before `end_offset`."""
@@ -287,8 +296,8 @@ class Segment:
         """Count as empty, to be told by `added` of each batch that is in the file returned."""
         file = self.file
         self._indexes = SegmentIndexes.empty()
-        self._tail = None
-        self._first_timestamp = None
+        self._tail_offset = -1
+        self._first_timestamp = self._latest_timestamp = None
         self.size = 0
         self.end_offset = self.base_offset
         self.is_synced = False
@@ -307,6 +316,7 @@ class Segment:
                 )
         finally:
             self.size = size
+            self._tail_offset = -1
         self.indexes.seal()
         return self.indexes
 
@@ -316,12 +326,11 @@ class Segment:
         if found is None:
             return
         self.indexes.truncate(offset - self.base_offset)
-        self.file.truncate(found.position)
-        self.file.sync()
+        self._log.cut(self.file, found.position)
         self.size = found.position
-        self._tail = None
+        self._tail_offset = -1
         if not self.size:
-            self._first_timestamp = None
+            self._first_timestamp = self._latest_timestamp = None
             self.created_ms = now
         self.read_to_end()
         self.aborted.cut(offset)
@@ -330,6 +339,7 @@ class Segment:
         """Write the indexes as they stay: the segment rolls or closes."""
         indexes = self.indexes
         indexes.seal()
+        self._log.trim()
         if indexes.save(self._files, self._path):
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
@@ -345,7 +355,7 @@ class Segment:
         again."""
         if self.is_synced:
             return []
-        self._check_size(self._files.size(self.name))
+        self._log.check(self.size)
         indexes = (
             [self._path + suffix for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
             if len(self.indexes.offsets)
@@ -360,9 +370,7 @@ class Segment:
 
     def close(self) -> None:
         """Let the file go; the next use opens it again. Leases keep it open until they end."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._log.close()
 
     def _names(self) -> list[str]:
         """All files that it may have; the `.log` first, without which the others mean nothing."""

@@ -1,14 +1,20 @@
-"""The segments of one log, oldest first: which holds an offset, and which are dropped."""
+"""The segments of one log, oldest first: which holds an offset, what was aborted among them, and
+which are dropped."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from kafkalite.log.scan import BatchRange
 from kafkalite.log.segment import Segment
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset
+
+_last_offset = attrgetter("last_offset")
 
 
 class Found(NamedTuple):
@@ -75,6 +81,29 @@ class SegmentList:
             return segment.size
         batch = segment.find(offset)
         return segment.size if batch is None else batch.position
+
+    def aborted(
+        self, offset: Offset, at: int, end_position: int, end_offset: Offset
+    ) -> tuple[AbortedTransaction, ...]:
+        """Those that a read from `offset` up to that position of that segment may meet, in a log of
+        that end; where it ends is known no better than the offset index tells, as in Kafka."""
+        segments = self._segments
+        upper = segments[at].indexes.offsets.offset_at(end_position)
+        end: int = end_offset
+        if upper is not None:
+            end = segments[at].base_offset + upper
+        elif at + 1 < len(segments):
+            end = segments[at + 1].base_offset
+        found = []
+        for segment in islice(segments, at, None):
+            entries = segment.aborted.all
+            first = bisect_left(entries, offset, key=_last_offset)
+            for aborted in islice(entries, first, None):
+                if aborted.first_offset < end:
+                    found.append(aborted)
+                if aborted.last_stable_offset >= end:
+                    return tuple(found)
+        return tuple(found)
 
     def retire_below(self, offset: Offset) -> list[str]:
         """Take out the segments that end at or below `offset`, but never the active one, and rename

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafkalite.log.files import Files
+from kafkalite.log.folder_names import offset_of
 from kafkalite.log.scan import scan_batches
 from kafkalite.log.segment import LOG_SUFFIX
 from kafkalite.types import Offset
@@ -30,8 +31,9 @@ def finish_swaps(files: Files, folder: str, names: list[str]) -> list[str]:
     the last run ended, and remove what was still being written. Which names it has then.
 
     `CorruptRecordError` for a swapped segment that cannot be read: nothing has changed then."""
-    cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
-    swapped = [name for name in names if name.endswith(SWAP_SUFFIX)]
+    ours = [name for name in names if offset_of(name) is not None]
+    cleaned = [name for name in ours if name.endswith(CLEANED_SUFFIX)]
+    swapped = [name for name in ours if name.endswith(SWAP_SUFFIX)]
     if not (cleaned or swapped):
         return names
     # A segment of which a file is still called `.cleaned` was not all renamed, so its place is not
@@ -42,8 +44,8 @@ def finish_swaps(files: Files, folder: str, names: list[str]) -> list[str]:
     for name in (*(name for name in swapped if name not in valid), *cleaned):
         files.remove(f"{folder}/{name}")
     if replaced is not None:
-        for name in sorted(set(names).difference(cleaned, swapped)):
-            if _is_segments(name) and replaced[0] <= _offset_of(name) < replaced[1]:
+        for name in sorted(set(ours).difference(cleaned, swapped)):
+            if replaced[0] <= _offset_of(name) < replaced[1]:
                 files.remove(f"{folder}/{name}")
     for name in valid:
         target = f"{folder}/{name.removesuffix(SWAP_SUFFIX)}"
@@ -70,11 +72,8 @@ def _replaced_by(files: Files, folder: str, swapped: Iterable[str]) -> tuple[Off
     return None if first is None else (first, end)
 
 
-def _is_segments(name: str) -> bool:
-    """Whether the file is one of a segment: its records, an index, or a snapshot of producers."""
-    return name.partition(".")[0].isdecimal()
-
-
 def _offset_of(name: str) -> Offset:
-    stem = name.partition(".")[0]
-    return Offset(int(stem) if stem.isdecimal() else -1)
+    """Of one of `ours`."""
+    offset = offset_of(name)
+    assert offset is not None
+    return offset

@@ -122,11 +122,14 @@ class BatchValidator:
             headers = _split(records, is_client=is_client)
         else:
             if header.batch_length + LOG_OVERHEAD == len(records):
-                return [self._check_batch(records, 0, header, now, is_client=is_client)]
+                self._check_header(records, 0, header, is_client=is_client)
+                return [self._check_times(records, 0, header, now) if is_client else header]
             headers = _split(records, is_client=is_client)
         position = 0
         for index, header in enumerate(headers):
-            headers[index] = self._check_batch(records, position, header, now, is_client=is_client)
+            self._check_header(records, position, header, is_client=is_client)
+            if is_client:
+                headers[index] = self._check_times(records, position, header, now)
             position += header.batch_length + LOG_OVERHEAD
         return headers
 
@@ -172,19 +175,6 @@ class BatchValidator:
             append_time=append_time,
             max_bytes=self._max_message_bytes,
         )
-
-    def _check_batch(
-        self,
-        records: memoryview,
-        position: int,
-        header: BatchHeader,
-        now: TimestampMs,
-        *,
-        is_client: bool,
-    ) -> BatchHeader:
-        """Check one batch; its header as it stands there when timestamps are stamped."""
-        self._check_header(records, position, header, is_client=is_client)
-        return self._check_times(records, position, header, now) if is_client else header
 
     def _check_header(
         self, records: memoryview, position: int, header: BatchHeader, *, is_client: bool

@@ -7,8 +7,9 @@ What is handed over must not be touched by the loop until `run` returns: closed,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Protocol, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
@@ -24,6 +25,12 @@ class Workers(Protocol):
     async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
         """What `function(*args)` returns or raises. Cancelling the wait leaves the function
         running."""
+        ...
+
+    def side_by_side(self, chains: Sequence[Iterable[None]]) -> Iterator[None]:
+        """Take all steps of all `chains`, those of each in order, and yield after each step: for a
+        start, which has to wait for all of it, event loop included. What a chain raises ends it,
+        and comes when the others have ended."""
         ...
 
     def close(self) -> None:
@@ -47,6 +54,32 @@ class ThreadWorkers(Workers):
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="kafkalite-worker")
         return await asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
 
+    def side_by_side(self, chains: Sequence[Iterable[None]]) -> Iterator[None]:
+        """See `Workers`."""
+        if len(chains) < 2:
+            for chain in chains:
+                yield from chain
+            return
+        steps: SimpleQueue[bool] = SimpleQueue()
+
+        def take(chain: Iterable[None]) -> None:
+            try:
+                for _ in chain:
+                    steps.put(True)
+            finally:
+                steps.put(False)
+
+        with ThreadPoolExecutor(min(len(chains), self._threads)) as pool:
+            taken = [pool.submit(take, chain) for chain in chains]
+            left = len(chains)
+            while left:
+                if steps.get():
+                    yield
+                else:
+                    left -= 1
+        for each in taken:
+            each.result()
+
     def close(self) -> None:
         """See `Workers`."""
         self._closed = True
@@ -67,6 +100,11 @@ class InlineWorkers(Workers):
         if self._closed:
             raise RuntimeError("the workers are closed")
         return function(*args)
+
+    def side_by_side(self, chains: Sequence[Iterable[None]]) -> Iterator[None]:
+        """See `Workers`."""
+        for chain in chains:
+            yield from chain
 
     def close(self) -> None:
         """See `Workers`."""

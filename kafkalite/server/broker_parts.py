@@ -197,6 +197,7 @@ class BrokerParts:
                 folders,
                 clock=ports.clock,
                 entropy=ports.entropy,
+                workers=ports.workers,
                 on_settled=lambda settled: self.reports.settled(settled),
                 flush_later=self._flush_later,
             ),

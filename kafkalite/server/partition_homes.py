@@ -7,7 +7,7 @@ folder's failure means for them. Whether and when, the replica manager says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
@@ -18,6 +18,7 @@ from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.image import MetadataImage, TopicImage
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
+from kafkalite.ports.workers import Workers
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.strays import Strays
@@ -34,6 +35,14 @@ class Settled(NamedTuple):
     directory: LogDirectory
 
 
+class ToCheck(NamedTuple):
+    """A log that is to be checked after a crash."""
+
+    partition: TopicPartition
+    topic_id: Uuid
+    config: TopicConfig
+
+
 class PartitionHomes:
     """Of one broker."""
 
@@ -45,6 +54,7 @@ class PartitionHomes:
         *,
         clock: Clock,
         entropy: Entropy,
+        workers: Workers,
         on_settled: Callable[[Settled], None],
         flush_later: Callable[[Partition], None],
     ) -> None:
@@ -54,6 +64,7 @@ class PartitionHomes:
         self._folders = folders
         self._clock = clock
         self._entropy = entropy
+        self._workers = workers
         self._on_settled = on_settled
         self._flush_later = flush_later
         self._strays = {
@@ -90,6 +101,25 @@ class PartitionHomes:
         if directory is None or directory.claimed.was_clean:
             return False
         return directory.size_bytes(key) > large_bytes
+
+    def check(self, wanted: Iterable[ToCheck]) -> Iterator[None]:
+        """Check those that `takes_long`, the folders side by side; a step for each."""
+        chains: dict[str, list[ToCheck]] = {}
+        for each in wanted:
+            directory = self.directories.of(each.partition)
+            assert directory is not None
+            chains.setdefault(directory.location, []).append(each)
+        by_location = {directory.location: directory for directory in self.directories.live}
+        now = self._clock.now_ms()
+
+        def steps(directory: LogDirectory, those: Iterable[ToCheck]) -> Iterator[None]:
+            for key, topic_id, config in those:
+                directory.opener.check(key, topic_id=topic_id, config=config, now=now)
+                yield
+
+        return self._workers.side_by_side(
+            [steps(by_location[location], those) for location, those in chains.items()]
+        )
 
     def open(self, topic: TopicImage, index: int, config: TopicConfig) -> Partition:
         """Open its log where it is; a new one in a folder chosen for it. KAFKA_STORAGE_ERROR for

@@ -40,7 +40,7 @@ from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.disk_troubles import DiskTroubles
 from kafkalite.server.opening_progress import OpeningProgress
 from kafkalite.server.partition import Partition
-from kafkalite.server.partition_homes import PartitionHomes
+from kafkalite.server.partition_homes import PartitionHomes, ToCheck
 from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition, Uuid
 
@@ -256,12 +256,18 @@ class ReplicaManager:
         """All that was there before can wait, but for what takes long to check after a crash: that
         would hold up those who ask for anything later."""
         self._is_starting = False
-        progress = self._progress = OpeningProgress(self._clock, len(self._behind))
-        for topic_id, index in list(self._behind):
-            topic = self.image.topics_by_id[topic_id]
-            if self.homes.takes_long(topic.name, index, LARGE_BYTES):
-                self._catch_up(topic, index)
-                progress.left(len(self._behind))
+        total = len(self._behind)
+        progress = self._progress = OpeningProgress(self._clock, total)
+        late = [(self.image.topics_by_id[topic_id], index) for topic_id, index in self._behind]
+        late = [each for each in late if self.homes.takes_long(each[0].name, each[1], LARGE_BYTES)]
+        steps = self.homes.check(
+            ToCheck(TopicPartition(topic.name, index), topic.id, self._topic_config(topic.name))
+            for topic, index in late
+        )
+        for done, _ in enumerate(steps, start=1):
+            progress.left(total - done)
+        for topic, index in late:
+            self._catch_up(topic, index)
         self._turn = self._clock.call_at(self._clock.now_ms(), self._go_on)
 
     def _go_on(self, *, makes_folders: bool = False) -> None:

@@ -52,7 +52,7 @@ class Storage:
             producer_expiration_ms=config.producer_id_expiration_ms,
         )
         for directory in self.directories.live:
-            directory.jitter_seed = int.from_bytes(entropy.token_bytes(8), "big")
+            directory.opener.jitter_seed = int.from_bytes(entropy.token_bytes(8), "big")
         if store is not None:
             try:
                 _check_cluster(self.directories.live, store)

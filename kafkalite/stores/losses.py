@@ -26,7 +26,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file, read_topic_id
 from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
-from kafkalite.log.folder_names import METADATA_PARTITION, parse_partition
+from kafkalite.log.folder_names import METADATA_PARTITION, offset_of, parse_partition
 from kafkalite.log.producer_snapshots import SNAPSHOT_SUFFIX
 from kafkalite.log.segment import LOG_SUFFIX
 from kafkalite.stores.checkpoint import newest_checkpoint
@@ -149,5 +149,5 @@ def _trace_of_a_cluster(files: Files, folder: str) -> str:
 def _closed_at(files: Files, folder: str) -> Offset:
     """Where the log ended when it was closed: the newest snapshot of producers names it."""
     names = files.list(folder) if files.exists(folder) else []
-    stems = [name.removesuffix(SNAPSHOT_SUFFIX) for name in names if name.endswith(SNAPSHOT_SUFFIX)]
-    return Offset(max((int(stem) for stem in stems if stem.isdecimal()), default=0))
+    offsets = [offset_of(name) for name in names if name.endswith(SNAPSHOT_SUFFIX)]
+    return max((offset for offset in offsets if offset is not None), default=Offset(0))

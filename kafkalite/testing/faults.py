@@ -190,6 +190,10 @@ class ProcessFiles:
         self.look()
         return self._disk.list(path)
 
+    def apart(self) -> Files:
+        """See `Files`."""
+        return self
+
     def space(self) -> DiskSpace:
         """See `Files`."""
         self.look()
@@ -272,6 +276,10 @@ class _ProcessFile:
     def truncate(self, size: int) -> None:
         self._owner.change()
         self._file.truncate(size)
+
+    def reserve(self, size: int) -> None:
+        self._owner.change()
+        self._file.reserve(size)
 
     def sync(self) -> None:
         self._owner.change()

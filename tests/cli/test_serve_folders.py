@@ -88,6 +88,17 @@ def test_the_metadata_log_is_in_one_of_the_folders() -> None:
     assert done.stderr.endswith("metadata.log.dir=d must be among the log.dirs\n")
 
 
+def test_a_folder_that_has_two_names_is_one(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    second.symlink_to(first)
+    done = ran("serve", "--set", f"log.dirs={first},{second}")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"kafkalite: {second} and {first} are one folder, and log.dirs names it twice\n"
+    )
+    assert not first.exists()
+
+
 def test_a_cordoned_folder_takes_no_new_partitions(tmp_path: Path) -> None:
     with serving(*THREE, "--set", "cordoned.log.dirs=b", folder=tmp_path) as served:
         talk(served.port, fill)

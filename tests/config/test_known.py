@@ -7,8 +7,17 @@ import pytest
 
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
 from kafkalite.config.described_keys import broker_keys, internal_keys
-from kafkalite.config.known import NOT_YET, OLDER, Kind, is_of_clients_too, key_of, kind_of, nearest
-from tools.configuration_facts import unread_broker_keys
+from kafkalite.config.known import (
+    NOT_YET,
+    OLDER,
+    TIERED,
+    Kind,
+    is_of_clients_too,
+    key_of,
+    kind_of,
+    nearest,
+)
+from tools.configuration_facts import unread_broker_keys, unread_topic_keys
 
 RECORDED = {
     row["name"]: row
@@ -21,7 +30,12 @@ RECORDED = {
 
 def test_a_key_acts_if_some_code_reads_it_and_only_then() -> None:
     """Whoever makes a key act takes it out of `NOT_YET`; whoever stops reading one puts it in."""
-    assert unread_broker_keys() == NOT_YET
+    assert unread_broker_keys() == NOT_YET | (TIERED & BROKER_KEYS.keys())
+
+
+def test_a_topics_key_acts_too_unless_there_is_a_reason() -> None:
+    later = {"errors.deadletterqueue.group.enable"}
+    assert unread_topic_keys() == (TIERED & TOPIC_KEYS.keys()) | later
 
 
 @pytest.mark.parametrize(
@@ -31,7 +45,8 @@ def test_a_key_acts_if_some_code_reads_it_and_only_then() -> None:
         ("kafkalite.record.validation", Kind.ACTS),
         ("controller.listener.names", Kind.ACTS),
         ("log.dirs", Kind.ACTS),
-        ("log.preallocate", Kind.WITHOUT_EFFECT),
+        ("log.preallocate", Kind.ACTS),
+        ("log.local.retention.ms", Kind.WITHOUT_EFFECT),
         ("num.io.threads", Kind.WITHOUT_EFFECT),
         ("unstable.api.versions.enable", Kind.WITHOUT_EFFECT),
         ("inter.broker.protocol.version", Kind.OLDER),
@@ -62,7 +77,7 @@ def test_older_keys_are_no_keys_of_today() -> None:
 
 def test_keys_without_effect_are_described_as_such_or_not_read_yet() -> None:
     for name in broker_keys() | internal_keys():
-        acts = name in BROKER_KEYS and name not in NOT_YET
+        acts = name in BROKER_KEYS and name not in NOT_YET | TIERED
         assert (kind_of(name) is Kind.ACTS) == acts
 
 

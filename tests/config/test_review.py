@@ -120,14 +120,14 @@ def test_what_has_no_effect_is_one_line_without_values() -> None:
             "num.io.threads": "8",
             "ssl.keystore.password": "secret",
             "inter.broker.protocol.version": "3.9",
-            "log.preallocate": "true",
+            "log.local.retention.ms": "5",
             "super.users": "User:a",
             "confluent.license": "x",
             "confluent.support.customer.id": "y",
         }
     ) == [
         "info: no effect here: num.io.threads ssl.keystore.password inter.broker.protocol.version "
-        "log.preallocate super.users confluent.*"
+        "log.local.retention.ms super.users confluent.*"
     ]
 
 

@@ -116,6 +116,35 @@ def test_truncates(file: File) -> None:
     assert file.read(0, 10) == b"abX"
 
 
+def test_what_is_reserved_is_not_read_and_not_kept(files: Files, file: File) -> None:
+    file.append((b"abc",))
+    file.reserve(100)
+    assert file.size == 3
+    assert file.read(0, 10) == b"abc"
+    assert file.read(5, 10) == b""
+    file.append((b"de",))
+    file.write_at(1, b"B")
+    assert content(file.slice(0, 5)) == b"aBcde"
+    file.reserve(0)
+    assert files.size("a.log") == 5
+    file.reserve(100)
+    file.truncate(4)
+    assert files.size("a.log") == 4
+    file.reserve(100)
+    file.reserve(2)
+    file.sync()
+    file.close()
+    assert whole(files, "a.log") == b"aBcd"
+
+
+def test_the_same_tree_apart(files: Files, file: File) -> None:
+    file.append((b"abc",))
+    apart = files.apart()
+    assert whole(apart, "a.log") == b"abc"
+    apart.replace("b.log", b"b")
+    assert whole(files, "b.log") == b"b"
+
+
 def test_opens_again_what_was_closed(files: Files, file: File) -> None:
     file.append((b"abc",))
     file.close()
@@ -343,6 +372,30 @@ def test_a_short_write_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file.append((b"gh", b"ij", b"kl"))
     assert file.read(0, 100) == b"abcdefghijkl"
     file.close()
+
+
+def test_a_folder_that_is_a_link_is_removed_and_what_it_names_is_not(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.log").write_bytes(b"abc")
+    files = OsFiles(str(tmp_path))
+    (tmp_path / "t-0").symlink_to(elsewhere)
+    assert whole(files, "t-0/a.log") == b"abc"
+    files.remove_folder("t-0")
+    assert files.list("") == ["elsewhere"]
+    assert whole(files, "elsewhere/a.log") == b"abc"
+
+
+def test_what_is_open_apart_closes_nothing_here(tmp_path: Path) -> None:
+    files = OsFiles(str(tmp_path))
+    here = [files.open(f"{number}.log") for number in range(100)]
+    held = [file._fd for file in here]
+    apart = files.apart()
+    there = [apart.open(f"{number}.log") for number in range(100)]
+    assert [file._fd for file in here] == held
+    assert sum(file._fd >= 0 for file in there) < 50
+    for file in (*here, *there):
+        file.close()
 
 
 @pytest.mark.parametrize("missing", ["pread", "writev"])

@@ -9,8 +9,9 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError
 from kafkalite.log import opening
+from kafkalite.log.checkpoints import read_file
 from kafkalite.log.epochs import EpochStart
-from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
@@ -235,17 +236,80 @@ def test_a_torn_end_is_cut_even_if_the_stop_was_called_clean() -> None:
     assert again.cuts[0].size_bytes == 30
 
 
+class Watched(MemoryFiles):
+    """Knows which files were opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: set[str] = set()
+
+    def open(self, path: str) -> MemoryFile:
+        self.opened.add(path)
+        return super().open(path)
+
+    def open_read(self, path: str) -> MemoryFile:
+        self.opened.add(path)
+        return super().open_read(path)
+
+
+@pytest.mark.parametrize("segments", [3, 30])
+def test_of_what_a_clean_stop_left_no_more_is_opened_however_many_segments_there_are(
+    segments: int,
+) -> None:
+    files = Watched()
+    log = open_log(files)
+    for sequence in range(segments):
+        append(log, sequence=sequence)
+        log.roll(NOW)
+    append(log, sequence=segments)
+    log.close()
+    files.opened.clear()
+    open_log(files, clean=True, recovery_point=segments + 1)
+    last_two = [segment_name(segments - 1), segment_name(segments)]
+    looked_at = {path.rpartition("/")[2] for path in files.opened}
+    assert sorted(name for name in looked_at if name.endswith(".log")) == last_two
+    assert len(looked_at) < 10
+
+
 def test_leftovers_are_removed() -> None:
     files = MemoryFiles()
     log = open_log(files)
     append(log)
     log.close()
     names = files.list(FOLDER)
-    for name in ("00000000000000000007.index", "x.tmp", segment_name(0) + ".deleted", "1.cleaned"):
+    leftovers = (f"{7:020d}.index", "x.tmp", segment_name(0) + ".deleted", f"{1:020d}.log.cleaned")
+    for name in leftovers:
         files.replace(f"{FOLDER}/{name}", b"")
     again = open_log(files, clean=True)
     assert files.list(FOLDER) == names
     assert again.end_offset == 1
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_what_has_no_name_of_a_segment_is_somebodys_own(clean: bool) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log)
+    append(log)
+    log.close()
+    digits = "\N{ARABIC-INDIC DIGIT ZERO}" * 19 + "1"
+    theirs = [
+        f"{stem}{suffix}"
+        for stem in ("1", "notes", "9" * 20, "-" + "0" * 18 + "1", digits, "")
+        for suffix in (".log", ".index", ".snapshot", ".log.swap", ".log.cleaned")
+    ]
+    for name in theirs:
+        files.replace(f"{FOLDER}/{name}", b"theirs")
+    before = files.list(FOLDER)
+    again = open_log(files, clean=clean)
+    append(again)
+    assert again.end_offset == 3
+    again.roll(NOW)
+    again.close()
+    assert set(before) < set(files.list(FOLDER))
+    assert {name: read_file(files, f"{FOLDER}/{name}") for name in theirs} == dict.fromkeys(
+        theirs, b"theirs"
+    )
 
 
 def test_a_log_that_ends_below_its_start_begins_anew_there() -> None:

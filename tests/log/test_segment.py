@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+
 from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
+from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
 from kafkalite.log.segment import Segment
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
-from tests.log.log_fixtures import NOW, append, batch, open_log
+from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch, open_log
 
 
 def test_a_new_segment_is_empty_whatever_a_roll_that_failed_has_left() -> None:
@@ -15,6 +23,19 @@ def test_a_new_segment_is_empty_whatever_a_roll_that_failed_has_left() -> None:
     files.replace("t-0/00000000000000000005.log", b"left")
     segment = Segment.create(files, "t-0", Offset(5), TopicConfig(), NOW)
     assert (segment.size, segment.file.size) == (0, 0)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_file_longer_than_any_segment_is_refused(tmp_path: Path, clean: bool) -> None:
+    """As by Kafka; its zeros take no room on the disk."""
+    files = OsFiles(str(tmp_path))
+    files.make_folder(FOLDER)
+    files.open(f"{FOLDER}/{0:020d}.log").append([batch()])
+    os.truncate(tmp_path / FOLDER / f"{0:020d}.log", 2**31)
+    with pytest.raises(CorruptRecordError, match="2147483648 bytes: too many"):
+        opening.open_log(
+            files, FOLDER, config=TopicConfig(), topic_id=TOPIC_ID, now=NOW, clean=clean
+        )
 
 
 def test_a_deleted_record_is_not_found_by_its_time() -> None:

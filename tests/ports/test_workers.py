@@ -46,6 +46,42 @@ def test_closed_workers_refuse(workers: Workers) -> None:
         asyncio.run(workers.run(abs, -1))
 
 
+def test_steps_of_chains_are_taken_in_order(workers: Workers) -> None:
+    taken: list[str] = []
+
+    def chain(name: str) -> Iterator[None]:
+        for number in range(3):
+            taken.append(f"{name}{number}")
+            yield
+
+    assert list(workers.side_by_side([])) == []
+    assert len(list(workers.side_by_side([chain("a")]))) == 3
+    assert taken == ["a0", "a1", "a2"]
+    assert len(list(workers.side_by_side([chain("b"), chain("c")]))) == 6
+    assert [each for each in taken if each[0] == "b"] == ["b0", "b1", "b2"]
+    assert [each for each in taken if each[0] == "c"] == ["c0", "c1", "c2"]
+
+
+def test_a_chain_that_fails_says_so(workers: Workers) -> None:
+    def fail() -> Iterator[None]:
+        yield
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(workers.side_by_side([fail(), iter([None])]))
+
+
+def test_threads_take_chains_side_by_side() -> None:
+    both = threading.Barrier(2)
+
+    def chain() -> Iterator[None]:
+        for _ in range(3):
+            both.wait(10)  # For the other one's step.
+            yield
+
+    assert len(list(ThreadWorkers().side_by_side([chain(), chain()]))) == 6
+
+
 def test_threads_leave_the_loop_free() -> None:
     async def main() -> None:
         workers = ThreadWorkers()

@@ -1,8 +1,8 @@
-"""Any history of keys, tombstones, codecs, producers and transactions, against a dict.
+"""Any history of keys, tombstones, codecs, producers, transactions and retention, against a dict.
 
 After each cleaning a reader of what is committed sees the last record of each key, at its offset
 and in its place, and nothing else below where the cleaning ended. Above it, only aborted records
-may be missing.
+may be missing. Nothing is missing from where the log begins on but for that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
+from kafkalite.log.retention import delete_old_segments
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import Offset, ProducerEpoch, ProducerId, TimestampMs
@@ -149,11 +150,43 @@ class CompactionMachine(RuleBasedStateMachine):
             self.check_what_a_reader_sees()
             self.check_batches()
 
+    @rule(data=st.data())
+    def delete_records(self, data: st.DataObject) -> None:
+        log = self.world.log
+        start = data.draw(st.integers(min_value=0, max_value=log.end_offset))
+        log.delete_records(Offset(start))
+        assert log.log_start_offset >= start
+        self.check_what_a_reader_sees()
+
+    @rule(
+        retention_bytes=st.sampled_from([-1, 0, 700, 1500]),
+        retention_ms=st.sampled_from([-1, 0, 60]),
+    )
+    def retain(self, retention_bytes: int, retention_ms: int) -> None:
+        """`cleanup.policy=compact,delete`."""
+        log = self.world.log
+        both = SMALL._replace(cleanup_policy=("compact", "delete"))
+        log.configure(both._replace(retention_bytes=retention_bytes, retention_ms=retention_ms))
+        before = log.size_bytes
+        for deletion in delete_old_segments(log, high_watermark=log.end_offset, now=self.now):
+            deletion.retired.remove()
+        if retention_bytes >= 0 and before >= retention_bytes:
+            largest = max(segment.size for segment in log.segments)
+            assert log.size_bytes < retention_bytes + max(largest, 1)
+        log.configure(SMALL)
+        self.check_what_a_reader_sees()
+
     @rule(clean=st.booleans())
     def reopen(self, clean: bool) -> None:
         log = self.world.log
         log.close()
-        self.world.log = open_log(self.world.files, SMALL, clean=clean, now=self.now)
+        self.world.log = open_log(
+            self.world.files,
+            SMALL,
+            clean=clean,
+            now=self.now,
+            log_start_offset=log.log_start_offset,
+        )
         assert self.world.log.end_offset == log.end_offset
         assert self.world.log.cuts == ()
         self.check_what_a_reader_sees()
@@ -167,15 +200,16 @@ class CompactionMachine(RuleBasedStateMachine):
 
     def check_what_a_reader_sees(self) -> None:
         model, end = self.model, self.model.cleaned_to
-        found = stored_records(self.world.log)
-        written = {record.offset: record for record in model.records}
+        start = self.world.log.log_start_offset
+        found = [each for each in stored_records(self.world.log) if each.offset >= start]
+        written = {each.offset: each for each in model.records if each.offset >= start}
         assert all(written[record.offset] == record for record in found), "nothing is changed"
         offsets = [record.offset for record in found]
         assert offsets == sorted(set(offsets)), "the order is kept"
         beyond = {offset for offset in written if offset >= end}
         assert beyond - model.aborted <= set(offsets), "what was not cleaned is all there"
         below = {record.offset for record in found if record.offset < end}
-        latest = model.latest(end)
+        latest = {key: each for key, each in model.latest(end).items() if each.offset >= start}
         wanted = {record.offset for record in latest.values() if record.value is not None}
         tombstones = {record.offset for record in latest.values() if record.value is None}
         assert wanted <= below <= wanted | tombstones

@@ -2,7 +2,7 @@
 
 Producers number their records: partition `n` is to hold 0, 1, 2... and nothing else. Idempotent
 ones send again what was not acknowledged, as stock clients do; a plain one goes on behind what it
-finds. A group commits rising offsets meanwhile.
+finds. A group commits rising offsets meanwhile. Every second life of the broker syncs (`--fsync`).
 """
 
 from __future__ import annotations
@@ -198,7 +198,8 @@ def kill_again_and_again(folder: Path, *, rounds: int, seed: int) -> int:
     producers = [Producer(partition, random) for partition in range(PARTITIONS)]
     committer = Committer()
     for number in range(rounds + 1):
-        with serving("--data", "data", *SETTINGS, folder=folder) as broker:
+        syncs = ("--fsync",) if number % 2 else ()
+        with serving("--data", "data", *SETTINGS, *syncs, folder=folder) as broker:
             if number:
                 asyncio.run(_check(broker.port, producers, committer, whole=number == rounds))
             else:

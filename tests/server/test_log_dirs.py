@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from errno import EIO, EMFILE, ENOSPC, EROFS
 
@@ -17,6 +17,7 @@ from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.metadata.store import CommitResult
+from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -28,6 +29,7 @@ from kafkalite.protocol.messages.metadata import (
 )
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.server import replica_manager
 from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.simulation import Simulation
@@ -390,6 +392,45 @@ async def test_a_crash_of_one_folder_is_one_of_the_broker(simulation: Simulation
     disks.b.remove(CLEAN_SHUTDOWN)
     async with serving(simulation, disks) as running:
         assert [each.leader_epoch for each in running.topic("t").partitions] == [1, 1, 1]
+
+
+class ChainingWorkers(InlineWorkers):
+    """Notes how many chains it was given to take side by side."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chains: list[int] = []
+
+    def side_by_side(self, chains: Sequence[Iterable[None]]) -> Iterator[None]:
+        self.chains.append(len(chains))
+        return super().side_by_side(chains)
+
+
+@simulated
+async def test_after_a_crash_folders_are_checked_side_by_side(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica_manager, "LARGE_BYTES", 1)
+    disks, workers = Disks(), ChainingWorkers()
+    async with serving(simulation, disks) as running:
+        await running.create("t", 5)
+        assert await codes(running, "t", 5) == [0] * 5
+    torn = disks.b.open(f"t-1/{0:020d}.log")
+    torn.truncate(torn.size - 1)
+    for disk in (disks.a, disks.b):
+        disk.remove(CLEAN_SHUTDOWN)
+    broker = make(simulation, disks.a, more_places=disks.places(), workers=workers)
+    async with broker:
+        running = Running(simulation, broker, disks.a)
+        assert workers.chains == [2], "of the third one the stop was clean"
+        assert [await running.read("t", partition=index) for index in range(5)] == [
+            [b"x"],
+            [],
+            [b"x"],
+            [b"x"],
+            [b"x"],
+        ]
+        assert [len(running.partition("t", index).log.cuts) for index in range(3)] == [0, 1, 0]
 
 
 @simulated

@@ -10,7 +10,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.ports.workers import Workers
+from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import LeaderEpoch, TopicPartition, Uuid
@@ -22,19 +22,17 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class HeldWorkers(Workers):
+class HeldWorkers(InlineWorkers):
     """What is asked of them is done, and its end is told when the test says so."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
         result = function(*args)
         await self.done
         return result
-
-    def close(self) -> None:
-        """Nothing is left."""
 
 
 class SlowWorkers(HeldWorkers):

@@ -156,6 +156,10 @@ class BatchHeader(NamedTuple):
         return (self.base_sequence + self.last_offset_delta) & MAX_SEQUENCE
 
 
+_new_header = tuple.__new__
+"""What `BatchHeader._make` does, without counting the fields: half of its time, for each batch."""
+
+
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header at `position`. Looks at 61 bytes only: the buffer may end before the batch does.
 
@@ -164,7 +168,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """
     if position < 0 or len(buffer) - position < HEADER_SIZE:
         raise CorruptRecordError(f"{len(buffer) - position} bytes are no batch header")
-    header = BatchHeader._make(_HEADER.unpack_from(buffer, position))
+    header = _new_header(BatchHeader, _HEADER.unpack_from(buffer, position))
     if header.magic != MAGIC:
         raise CorruptRecordError(f"Invalid magic found in record: {header.magic}")
     if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
@@ -201,7 +205,8 @@ def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     end = position + LOG_OVERHEAD + header.batch_length
     if end > len(buffer):
         return False
-    return load_crc32c()(memoryview(buffer)[position + _ATTRIBUTES_POSITION : end]) == header.crc
+    view = buffer if isinstance(buffer, memoryview) else memoryview(buffer)
+    return load_crc32c()(view[position + _ATTRIBUTES_POSITION : end]) == header.crc
 
 
 def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0) -> None:
@@ -212,7 +217,7 @@ def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0)
 
 
 def stamp(
-    buffer: WritableBuffer, position: int, *, base_offset: Offset, leader_epoch: LeaderEpoch
+    buffer: WritableBuffer, position: int, *, base_offset: int, leader_epoch: LeaderEpoch
 ) -> None:
     """Write base offset and leader epoch into the batch at `position`; its CRC stays right."""
     _BASE_OFFSET.pack_into(buffer, position, base_offset)
