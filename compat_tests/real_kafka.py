@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from compat_tests.cluster_contents import End
@@ -16,19 +17,22 @@ COMPLAINT = re.compile(
 )
 
 
+SETTINGS = {
+    "offsets.topic.num.partitions": "5",
+    "group.initial.rebalance.delay.ms": "0",
+    "metadata.log.max.record.bytes.between.snapshots": "2000",
+    "broker.session.timeout.ms": "4000",  # It waits so long after a kill.
+}
+
+
 class RealKafka:
     """The real one, on a folder whose `logs` are the broker's data."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] = SETTINGS) -> None:
         self.folder = folder
+        options = [w for key, value in settings.items() for w in ("--config", f"{key}={value}")]
         done = subprocess.run(
-            [
-                *(KAFKA, "start", "--port", "0", "--data", folder),
-                *("--config", "offsets.topic.num.partitions=5"),
-                *("--config", "group.initial.rebalance.delay.ms=0"),
-                *("--config", "metadata.log.max.record.bytes.between.snapshots=2000"),
-                *("--config", "broker.session.timeout.ms=4000"),  # It waits so long after a kill.
-            ],
+            [KAFKA, "start", "--port", "0", "--data", folder, *options],
             capture_output=True,
             text=True,
             timeout=120,

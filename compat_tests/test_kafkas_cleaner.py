@@ -11,7 +11,6 @@ Kafka's library (`snappy-java`, which has Google's) some bytes longer or shorter
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,8 @@ from confluent_kafka import Producer
 
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.admin import ConfluentAdmin
-from compat_tests.test_dump_log import COMPLAINTS, KAFKA, dump_log
+from compat_tests.real_kafka import RealKafka
+from compat_tests.test_dump_log import COMPLAINTS, dump_log
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_offsets
 from kafkalite.log.compaction import LogCleaning
@@ -108,20 +108,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         "offsets.topic.num.partitions": "1",
         "transaction.state.log.num.partitions": "1",
     }
-    options = [word for key, value in settings.items() for word in ("--config", f"{key}={value}")]
-    started = subprocess.run(
-        [KAFKA, "start", "--port", "0", "--data", data, *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert started.returncode == 0, started.stderr
-    try:
-        address = started.stdout.split("bootstrap=")[1].split()[0]
-        yield Cluster(address, data / "logs")
-    finally:
-        subprocess.run([KAFKA, "stop", data], capture_output=True, timeout=60, check=True)
+    kafka = RealKafka(data, settings)
+    yield Cluster(kafka.address, data / "logs")
+    kafka.end("stopped")
 
 
 class Writer:

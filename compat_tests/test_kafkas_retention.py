@@ -7,7 +7,6 @@ segment at their full size; those are left out.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from confluent_kafka.cimpl import NewTopic
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.admin import ConfluentAdmin
 from compat_tests.process import KafkaliteProcess
-from compat_tests.test_dump_log import KAFKA
+from compat_tests.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
@@ -110,19 +109,9 @@ class Broker:
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     data = tmp_path_factory.mktemp("kafka")
-    options = [word for key, value in SETTINGS.items() for word in ("--config", f"{key}={value}")]
-    started = subprocess.run(
-        [KAFKA, "start", "--port", "0", "--data", data, *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert started.returncode == 0, started.stderr
-    try:
-        yield Broker(started.stdout.split("bootstrap=")[1].split()[0], data / "logs")
-    finally:
-        subprocess.run([KAFKA, "stop", data], capture_output=True, timeout=60, check=True)
+    process = RealKafka(data, SETTINGS)
+    yield Broker(process.address, data / "logs")
+    process.end("stopped")
 
 
 @pytest.fixture(scope="module")

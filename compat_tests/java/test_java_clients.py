@@ -4,7 +4,6 @@ unasked."""
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,22 +23,6 @@ from compat_tests.programs import Command
 from compat_tests.stored import stored_producers
 
 pytestmark = pytest.mark.jvm
-
-SOURCES = Path(__file__).parent / "clients"
-
-
-@pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, compiled with the oldest client: what that has, all have."""
-    folder = tmp_path_factory.mktemp("classes")
-    done = subprocess.run(
-        ["javac", "-cp", class_path("clients-2.8"), "-d", folder, *SOURCES.glob("*.java")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 def java(classes: Path, library: Module, *properties: str) -> Command:

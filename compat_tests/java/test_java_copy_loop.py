@@ -21,7 +21,6 @@ from compat_tests.java.jars import Module, class_path
 
 pytestmark = pytest.mark.jvm
 
-SOURCES = Path(__file__).parent / "clients"
 PARTITIONS = 2
 RECORDS = 600
 """In each partition: as many as take a few lives to copy."""
@@ -29,19 +28,6 @@ KILLS = 5
 MOST_BETWEEN_KILLS = 200
 """Records written between the start of a life and its end."""
 TIMEOUT_S = 60
-
-
-@pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("classes")
-    done = subprocess.run(
-        ["javac", "-cp", class_path("clients-2.8"), "-d", folder, *SOURCES.glob("*.java")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 @pytest.fixture
