@@ -31,11 +31,19 @@ def led(running: Running) -> int:
     return len(replies[0])
 
 
-@served(offsets_topic_num_partitions="7")
-async def test_the_partition_of_a_group_is_that_of_its_hash(running: Running) -> None:
-    for name in ("group", "polygenelubricants", "\N{GRINNING FACE}\N{ROCKET}"):
-        assert coordinators(running).partition_of(name) == partition_for(name, 7)
-    assert coordinators(running).partition_of("polygenelubricants") == 0
+@pytest.mark.parametrize(
+    ("group", "partition"),
+    [("hello", 22), ("polygenelubricants", 0), ("\N{GRINNING FACE}", 49)],
+)
+@served()
+async def test_a_group_is_kept_in_the_partition_of_javas_hash_of_its_name(
+    running: Running, group: str, partition: int
+) -> None:
+    await running.create("t")
+    await find(running, group)
+    assert await commit(running, "t", 7, group=group) == ErrorCode.NONE
+    ends = [running.partition(OFFSETS, index).log.end_offset for index in range(50)]
+    assert [index for index, end in enumerate(ends) if end] == [partition]
 
 
 @simulated
