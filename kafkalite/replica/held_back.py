@@ -11,8 +11,11 @@ from typing import Final
 
 from kafkalite.types import Offset
 
+ACKS_NONE: Final = 0
+"""A produce that nobody answers."""
 ACKS_ALL: Final = -1
-"""A produce that waits for all replicas that are in sync."""
+"""One that waits for all replicas that are in sync."""
+VALID_ACKS: Final = (ACKS_NONE, 1, ACKS_ALL)
 
 
 def settled_end(
@@ -37,4 +40,4 @@ def is_answered_once_committed(acks: int, *, is_held_back: bool, in_sync: int) -
     one is waited for then."""
     if acks == ACKS_ALL:
         return True
-    return acks != 0 and is_held_back and in_sync == 1
+    return acks != ACKS_NONE and is_held_back and in_sync == 1

@@ -38,7 +38,7 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRANSACTIONAL_BIT
 from kafkalite.protocol.records.compression import Compression
-from kafkalite.replica.held_back import ACKS_ALL
+from kafkalite.replica.held_back import ACKS_NONE, VALID_ACKS
 from kafkalite.server.apis.api import Api
 from kafkalite.server.moved_leaders import endpoints
 from kafkalite.server.produce_appender import ProduceAppender
@@ -55,8 +55,6 @@ API = Api(
     advertised_min_version=0,
 )
 
-ACKS_NONE = 0
-_VALID_ACKS = (ACKS_NONE, 1, ACKS_ALL)
 _FIRST_VERSION_WITH_ZSTD = 7
 _ATTRIBUTES_LOW_BYTE = 22
 """Of a batch: the transactional bit and the codec are in it."""
@@ -65,7 +63,7 @@ _ATTRIBUTES_LOW_BYTE = 22
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
     """Append each partition's batch in the order of the request."""
     acks = request.acks
-    if acks not in _VALID_ACKS:
+    if acks not in VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     is_transactional = _check_attributes(ctx, request)
     services = ctx.services
@@ -113,7 +111,7 @@ def append(
 def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> bool:
     """What the first batch of each partition says of itself may refuse the whole request. Whether
     one of them is transactional."""
-    is_transactional = False
+    is_transactional, knows_zstd = False, ctx.version >= _FIRST_VERSION_WITH_ZSTD
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
@@ -124,10 +122,7 @@ def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> bool:
                 if request.transactional_id is None:
                     raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
                 is_transactional = True
-            if (
-                ctx.version < _FIRST_VERSION_WITH_ZSTD
-                and attributes & COMPRESSION_BITS == Compression.ZSTD
-            ):
+            if not knows_zstd and attributes & COMPRESSION_BITS == Compression.ZSTD:
                 raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     return is_transactional
 
