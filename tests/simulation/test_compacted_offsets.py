@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.controller import internal_topics
 from kafkalite.controller.events import NewTopic
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
-from kafkalite.server import internal_topics
 from kafkalite.server.log_cleaner import LogCleaner
 from kafkalite.types import TopicPartition
 from tests.simulation.machine import SETTINGS
