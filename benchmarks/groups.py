@@ -1,15 +1,17 @@
-"""What groups cost: kafkalite beside the real Kafka, or any brokers that run.
+"""What groups cost, of any brokers that run. `groups_beside_kafka.py` starts two, and makes a page.
 
-    .venv/bin/python benchmarks/groups.py HOST:PORT [HOST:PORT] [--only NAME,...] [--rounds 3]
-    .venv/bin/python benchmarks/groups.py --load 'kafkalite serve --port {port} --data {data}'
+    .venv/bin/python -m benchmarks.groups HOST:PORT [HOST:PORT] [--only NAME,...] [--rounds 3]
 
 first-classic, first-consumer   ms from subscribe to the first record of a new group (librdkafka)
 storm            s until 100 new groups of 10 members each (classic, range) have all synced
 commits-1, -100  offset commits a second, of one partition each, from 1 and 100 groups, 5 in flight
-heartbeats       us of the round trip of a heartbeat in a group of 5,000 members of the consumer
-                 protocol, one at a time
-load             s until a broker that was started again answers for a group that has committed
-                 1,000,000 times (with --load alone; the start of the broker is in it)
+large-join       s until 5,000 members of the consumer protocol have joined one group, one by one
+heartbeats       us of the round trip of a heartbeat in that group, one at a time
+stall            ms that another client waits at most for a small answer, while one more joins that
+                 group and it is assigned anew
+load             (of `groups_beside_kafka.py` alone) s until a broker that was started again answers
+                 for a group that has committed 1,000,000 times, for 100 partitions; its start is in
+                 it
 
 Two brokers are measured in turn, round by round; a row has the median of each, their ratio, and all
 runs. The members of `storm` assign without a thought, so that they cost little; they, and those of
@@ -20,18 +22,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
-import socket
 import statistics
 import struct
-import subprocess
-import tempfile
 import time
 import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import TypedDict, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
@@ -40,11 +36,11 @@ from confluent_kafka.cimpl import NewTopic
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_response_header, request_frame
 from kafkalite.protocol.messages import (
+    api_versions,
     consumer_group_heartbeat,
     find_coordinator,
     join_group,
     offset_commit,
-    offset_fetch,
     sync_group,
 )
 from kafkalite.protocol.schema import Request, Response, schema_of
@@ -55,18 +51,15 @@ GROUPS, MEMBERS = 100, 10
 COMMITS = 20_000
 LARGE = 5_000
 BEATS = 5_000
-LOGGED = 1_000_000
+ASSIGNED_WITHIN_S = 8
+"""A large group waits some seconds before it is assigned anew."""
 IN_FLIGHT = 5
 PARTITIONS = 100
 """Of the topic that is committed for."""
 
 
-class Row(TypedDict):
-    """What one name gave, by broker and round."""
-
-    name: str
-    unit: str
-    runs: list[list[float]]
+Runs = list[list[float]]
+"""What one row gave, by broker and round."""
 
 
 class Link:
@@ -240,152 +233,171 @@ async def settled(link: Link, groups: list[str], name: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def heartbeats(address: str, members: int, count: int) -> float:
-    name, group = topic(address, PARTITIONS), new("g")
-    link = await Link.open(address)
-    await find(link, group)
-    answer_type = consumer_group_heartbeat.ConsumerGroupHeartbeatResponse
-    epochs: dict[str, int] = {}
-    for number in range(members):
+class LargeGroup:
+    """Of members that go on in their epochs, over one connection."""
+
+    def __init__(self, link: Link, name: str) -> None:
+        self._link, self._topic, self._group = link, name, new("g")
+        self._epochs: dict[str, int] = {}
+
+    async def join(self, members: int) -> float:
+        """How long all of them take, in s."""
+        await find(self._link, self._group)
+        await self._join("first")  # Waits for the coordinator.
+        begin = time.perf_counter()
+        for number in range(1, members):
+            await self._join(f"m{number}")
+        return time.perf_counter() - begin
+
+    async def _join(self, member_id: str) -> None:
         join = consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
-            group_id=group,
-            member_id=f"m{number}",
+            group_id=self._group,
+            member_id=member_id,
             rebalance_timeout_ms=600_000,
-            subscribed_topic_names=[name],
+            subscribed_topic_names=[self._topic],
             topic_partitions=[],
         )
         while True:
-            joined = await link.ask(join, 1, answer_type)
+            joined = await self._ask(join)
             if not joined.error_code:
                 break
             await asyncio.sleep(0.05)
-        epochs[join.member_id] = joined.member_epoch
-    took = []
-    for number in range(count + members):
-        member_id = f"m{number % members}"
+        self._epochs[member_id] = joined.member_epoch
+
+    async def beat(self, member_id: str) -> int:
+        """Its epoch from then on. It owns nothing, so that it gives up at once what it is to."""
         beat = consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
-            group_id=group, member_id=member_id, member_epoch=epochs[member_id]
+            group_id=self._group,
+            member_id=member_id,
+            member_epoch=self._epochs[member_id],
+            topic_partitions=[],
         )
-        begin = time.perf_counter()
-        answer = await link.ask(beat, 1, answer_type)
-        if number >= members:  # The first of each may find a new assignment.
-            took.append(time.perf_counter() - begin)
+        answer = await self._ask(beat)
         assert not answer.error_code, answer
-        epochs[member_id] = answer.member_epoch
-    link.close()
-    return statistics.median(took) * 1e6
+        self._epochs[member_id] = answer.member_epoch
+        return answer.member_epoch
 
+    async def _ask(
+        self, request: consumer_group_heartbeat.ConsumerGroupHeartbeatRequest
+    ) -> consumer_group_heartbeat.ConsumerGroupHeartbeatResponse:
+        response = consumer_group_heartbeat.ConsumerGroupHeartbeatResponse
+        return await self._link.ask(request, 1, response)
 
-async def fill_log(address: str, group: str, count: int) -> None:
-    name = topic(address, PARTITIONS)
-    link = await Link.open(address)
-    await find(link, group)
-    await settled(link, [group], name)
-    rounds = range(count // PARTITIONS)
-    await commit_all(link, [commit(group, name, *[n] * PARTITIONS) for n in rounds])
-    link.close()
-
-
-async def answers_for(address: str, group: str) -> None:
-    """Until the coordinator tells what the group has committed."""
-    while True:
-        try:
-            link = await Link.open(address)
-        except OSError:
-            await asyncio.sleep(0.02)
-            continue
-        asked = offset_fetch.OffsetFetchRequestGroup(group_id=group, topics=None)
-        request = offset_fetch.OffsetFetchRequest(groups=[asked])
-        answer = await link.ask(request, 8, offset_fetch.OffsetFetchResponse)
-        link.close()
-        if not answer.groups[0].error_code and answer.groups[0].topics:
-            return
-        await asyncio.sleep(0.02)
-
-
-def await_port(port: int) -> None:
-    while True:
-        with socket.socket() as probe:
-            if not probe.connect_ex(("127.0.0.1", port)):
-                return
-        time.sleep(0.05)
-
-
-def load(command: str, count: int) -> float:
-    """The broker is started, filled, stopped, and started again."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address, group = f"127.0.0.1:{port}", new("g")
-    with tempfile.TemporaryDirectory() as data:
-        words = shlex.split(command.format(port=port, data=data))
-        broker = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            await_port(port)
-            asyncio.run(fill_log(address, group, count))
-            broker.terminate()
-            broker.wait(60)
+    async def beats(self, count: int) -> float:
+        """The median of that many, in us, once all know their parts."""
+        members = list(self._epochs)
+        for member_id in members:
+            await self.beat(member_id)
+        took = []
+        for number in range(count):
             begin = time.perf_counter()
-            broker = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            asyncio.run(answers_for(address, group))
-            return time.perf_counter() - begin
-        finally:
-            broker.terminate()
-            broker.wait(60)
+            await self.beat(members[number % len(members)])
+            took.append(time.perf_counter() - begin)
+        return statistics.median(took) * 1e6
+
+    async def assigned_anew(self) -> None:
+        """One more joins, and goes on until it has come to an epoch of its own."""
+        await self._join("last")
+        before = self._epochs["last"]
+        until = time.perf_counter() + ASSIGNED_WITHIN_S
+        while time.perf_counter() < until:
+            if await self.beat("last") != before:
+                break
+            await asyncio.sleep(0.05)
 
 
-def measurements(scale: int) -> dict[str, tuple[str, Callable[[str], float]]]:
-    """Name -> unit, and what measures it. `scale`: how often the load is divided."""
-    beats, large = BEATS // scale, LARGE // scale
+async def longest_wait(address: str, is_over: asyncio.Event) -> float:
+    """Of a client that asks for little again and again, in ms."""
+    link, longest = await Link.open(address), 0.0
+    request = api_versions.ApiVersionsRequest()
+    while not is_over.is_set():
+        begin = time.perf_counter()
+        await link.ask(request, 0, api_versions.ApiVersionsResponse)
+        longest = max(longest, time.perf_counter() - begin)
+        await asyncio.sleep(0)
+    link.close()
+    return longest * 1e3
+
+
+async def large(address: str, members: int, count: int) -> dict[str, float]:
+    """By row."""
+    link = await Link.open(address)
+    group = LargeGroup(link, topic(address, PARTITIONS))
+    joined = await group.join(members)
+    beats = await group.beats(count)
+    is_over = asyncio.Event()
+    waits = asyncio.ensure_future(longest_wait(address, is_over))
+    await group.assigned_anew()
+    is_over.set()
+    link.close()
+    return {"large-join": joined, "heartbeats": beats, "stall": await waits}
+
+
+Measure = Callable[[str], dict[str, float]]
+"""What an address gives, by row."""
+UNITS = {
+    "first-classic": "ms",
+    "first-consumer": "ms",
+    "storm": "s",
+    "commits-1": "1/s",
+    "commits-100": "1/s",
+    "large-join": "s",
+    "heartbeats": "us",
+    "stall": "ms",
+    "load": "s",
+}
+"""Of the rows."""
+
+
+def measurements(scale: int) -> dict[str, Measure]:
+    """By name. `scale`: how often the load is divided."""
+    beats, members = BEATS // scale, LARGE // scale
     return {
-        "first-classic": ("ms", lambda address: first_record(address, "classic")),
-        "first-consumer": ("ms", lambda address: first_record(address, "consumer")),
-        "storm": ("s", lambda address: asyncio.run(storm(address, GROUPS // scale))),
-        "commits-1": ("1/s", lambda a: asyncio.run(commits(a, 1, COMMITS // scale))),
-        "commits-100": ("1/s", lambda a: asyncio.run(commits(a, 100, COMMITS // scale))),
-        "heartbeats": ("us", lambda address: asyncio.run(heartbeats(address, large, beats))),
+        "first-classic": lambda a: {"first-classic": first_record(a, "classic")},
+        "first-consumer": lambda a: {"first-consumer": first_record(a, "consumer")},
+        "storm": lambda a: {"storm": asyncio.run(storm(a, GROUPS // scale))},
+        "commits-1": lambda a: {"commits-1": asyncio.run(commits(a, 1, COMMITS // scale))},
+        "commits-100": lambda a: {"commits-100": asyncio.run(commits(a, 100, COMMITS // scale))},
+        "large": lambda a: asyncio.run(large(a, members, beats)),
     }
+
+
+def measured(
+    addresses: Sequence[str], *, rounds: int, scale: int, only: str = ""
+) -> Iterator[tuple[str, Runs]]:
+    """Row after row: what each of them gave, in turns."""
+    wanted = tuple(only.split(","))
+    for name, measure in measurements(scale).items():
+        if not name.startswith(wanted):
+            continue
+        rows: dict[str, Runs] = {}
+        for _ in range(rounds):
+            for at, address in enumerate(addresses):
+                for row, value in measure(address).items():
+                    rows.setdefault(row, [[] for _ in addresses])[at].append(value)
+        yield from rows.items()
+
+
+def tell(name: str, runs: Runs) -> None:
+    medians = [statistics.median(each) for each in runs]
+    shown = "  ".join(f"{median:10.1f}" for median in medians)
+    ratio = f"  x{medians[1] / medians[0]:.2f}" if len(medians) == 2 else ""
+    every = "; ".join(" ".join(f"{value:.1f}" for value in each) for each in runs)
+    print(f"{name:16}{UNITS[name]:>4} {shown}{ratio}   ({every})", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("brokers", nargs="*")
-    parser.add_argument("--only", default="")
+    parser.add_argument("brokers", nargs="+")
+    parser.add_argument("--only", default="", help="names, or what they begin with; by comma")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--load", metavar="COMMAND")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--short", action="store_true", help="a tenth of the load")
     options = parser.parse_args()
     scale = 10 if options.short else 1
-    rows: list[Row] = []
-    if options.load:
-        took = [load(options.load, LOGGED // scale) for _ in range(options.rounds)]
-        rows.append({"name": "load", "unit": "s", "runs": [took]})
-    else:
-        wanted = options.only.split(",") if options.only else list(measurements(scale))
-        for name, (unit, measure) in measurements(scale).items():
-            if name in wanted:
-                runs: list[list[float]] = [[] for _ in options.brokers]
-                for _ in range(options.rounds):
-                    for each, address in zip(runs, options.brokers, strict=True):
-                        each.append(measure(address))
-                rows.append({"name": name, "unit": unit, "runs": runs})
-                tell(rows[-1])
-    if options.load:
-        tell(rows[-1])
-    if options.json:
-        options.json.write_text(json.dumps(rows) + "\n")
-
-
-def tell(row: Row) -> None:
-    runs = row["runs"]
-    medians = [statistics.median(each) for each in runs]
-    shown = "  ".join(f"{median:10.1f}" for median in medians)
-    ratio = f"  x{medians[0] / medians[1]:.2f}" if len(medians) == 2 else ""
-    every = "; ".join(" ".join(f"{value:.1f}" for value in each) for each in runs)
-    print(f"{row['name']:16}{row['unit']:>4} {shown}{ratio}   ({every})", flush=True)
+    for row in measured(options.brokers, rounds=options.rounds, scale=scale, only=options.only):
+        tell(*row)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,10 @@ class CommittedOffsets:
         table = self._offsets
         if producer_id != NO_PRODUCER_ID:
             table = self._pending.setdefault(producer_id, {})
-        table.setdefault(key.group, {})[partition] = Committed(value, self._sequence)
+        of_group = table.get(key.group)
+        if of_group is None:
+            of_group = table[key.group] = {}
+        of_group[partition] = Committed(value, self._sequence)
 
     def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         """Its offsets count from now on, or never did."""

@@ -14,12 +14,16 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
+from typing import Final
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kafkalite.types import BrokerId, format_uuid, parse_uuid
 
+MOST_HASHES: Final = 16_384
+"""That are remembered: the ids of a large group's members are needed with each assignment."""
 _LEAST_INT32 = -(1 << 31)
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's `String.trim` takes away."""
@@ -82,6 +86,7 @@ def partition_for(key: str, count: int) -> int:
     return 0 if hashed == _LEAST_INT32 else abs(hashed) % count
 
 
+@lru_cache(MOST_HASHES)
 def java_hash(text: str) -> int:
     """Java's: over UTF-16 code units, in 32 bits with a sign."""
     units = text.encode("utf-16-be", "surrogatepass")

@@ -27,6 +27,7 @@ from kafkalite.protocol.schema import (
 )
 
 M = TypeVar("M", bound=Message)
+V = TypeVar("V", bound=CoordinatorValue)
 Buffer = bytes | bytearray | memoryview
 
 FRAME_VERSION: Final = 1
@@ -113,6 +114,11 @@ def decode_coordinator_record(topic: str, key: Buffer, value: Buffer | None) -> 
         return CoordinatorRecord(decoded_key, None, -1)
     version = _int16(value)
     return CoordinatorRecord(decoded_key, decode(value_class, version, value, 2), version)
+
+
+def decode_coordinator_value(cls: type[V], value: Buffer) -> V:
+    """The value of a record whose key is known already. `ProtocolError`."""
+    return decode(cls, _int16(value), value, 2)
 
 
 def _int16(buffer: Buffer) -> int:

@@ -14,6 +14,8 @@ from kafkalite.coordinator.groups.log_record import (
     encode_record,
 )
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.protocol.messages.classic_group_records import OffsetCommitKey, OffsetCommitValue
+from kafkalite.protocol.record_frames import decode_coordinator_value
 from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.compression import Compression
@@ -26,6 +28,8 @@ from kafkalite.protocol.records.record import build_batch
 from kafkalite.server.coordinator_replay import BATCH_BYTES
 from kafkalite.types import NO_PRODUCER_ID, ProducerEpoch, TimestampMs
 
+MOST_KEYS = 10_000
+"""Of offsets, that are remembered: a log has each of them again and again."""
 _BASE_SEQUENCE = 0
 """As Kafka has it in these batches, though no producer numbers them."""
 
@@ -36,6 +40,7 @@ class GroupRecordCodec:
     def __init__(self, compression: Compression = Compression.NONE) -> None:
         """`offsets.topic.compression.codec`."""
         self._compression = compression
+        self._offset_keys: dict[bytes, OffsetCommitKey] = {}
 
     def batch(self, records: tuple[JournalRecord, ...], now: TimestampMs) -> bytearray:
         """Records of one event: all of one producer, or of none; or one marker."""
@@ -76,4 +81,13 @@ class GroupRecordCodec:
                 coordinator_epoch=marker.coordinator_epoch,
             )
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-        return decode_record(record.key or b"", record.value, producer_id)
+        key, value = bytes(record.key or b""), record.value
+        known = self._offset_keys.get(key)
+        if known is not None and value is not None:
+            return Record(known, decode_coordinator_value(OffsetCommitValue, value), producer_id)
+        decoded = decode_record(key, value, producer_id)
+        if isinstance(decoded.key, OffsetCommitKey):
+            if len(self._offset_keys) >= MOST_KEYS:
+                self._offset_keys.clear()
+            self._offset_keys[key] = decoded.key
+        return decoded

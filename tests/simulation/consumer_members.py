@@ -31,9 +31,9 @@ HEARTBEAT, COMMIT, METADATA = 1, 9, 12
 REBALANCE_TIMEOUT_MS = SESSION_MS = 10_000
 """The session is the broker's default, which is no longer than a member may take to give up what it
 has: else another would get that while this one may rely on its session."""
-CALM_HEARTBEATS = 9
-"""That change nothing, when nobody writes any more, before a member may go: they take longer than
-the session of one who died, whose partitions are still to come."""
+SETTLED_MS = 18_000
+"""So long after the last record a group of the new protocol is still on its way: whoever has died
+has a session, and then the others take some heartbeats until they have its partitions."""
 _LOST_PLACE = {
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
@@ -113,14 +113,12 @@ class ConsumerMember(Member):
         super().__init__(world, name, group, topics)
         self._ids: dict[str, Uuid] = {}
         self._born = 0
-        self._calm = 0
         self._talk = ConsumerCalls(world, name, group)
         self._calls = self._talk
 
     async def _live(self) -> None:
         self._born += 1
         self._talk.begin(f"{self._name}-{self._born}")
-        self._calm = 0
         while True:
             try:
                 await self._work()
@@ -143,7 +141,7 @@ class ConsumerMember(Member):
         return {topic_id: name for name, topic_id in self._ids.items()}
 
     def _has_all(self) -> bool:
-        return self._calm >= CALM_HEARTBEATS and super()._has_all()
+        return self._is_settled(SETTLED_MS) and super()._has_all()
 
     async def _beat(self) -> None:
         """Say what is owned, and do what is told: nothing is read any more that is to be given up,
@@ -155,7 +153,6 @@ class ConsumerMember(Member):
         if answer is None:
             return
         if answer.assignment is None:
-            self._calm += self._world.is_quiet
             self._hold(self._heard_of_ms)
             return
         names = await self._names()
@@ -165,7 +162,6 @@ class ConsumerMember(Member):
             if part.topic_id in names
             for index in part.partitions
         }
-        self._calm = 0
         self._tell_held(tuple(sorted(told, key=str)), self._heard_of_ms)
         gone = {p: at for p, at in self._positions.items() if p not in told}
         self._positions = {p: at for p, at in self._positions.items() if p in told}

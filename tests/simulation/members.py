@@ -51,6 +51,7 @@ class Member:
         self._at_end: set[TopicPartition] = set()
         """Those that gave nothing more, when nobody wrote any more."""
         self._is_done = False
+        self._quiet_from_ms: int | None = None
         self._heard_of_ms = 0
         """When the group last heard of this member."""
         world.nodes.add(name)
@@ -140,6 +141,13 @@ class Member:
     def _has_all(self) -> bool:
         """Whether this consumer has come to the end of its share."""
         return self._at_end >= self._positions.keys()
+
+    def _is_settled(self, settled_ms: int) -> bool:
+        """Whether nobody writes any more for so long."""
+        now_ms = self._world.clock.now_ms()
+        if self._quiet_from_ms is None:
+            self._quiet_from_ms = now_ms
+        return now_ms >= self._quiet_from_ms + settled_ms
 
     async def _work_a_bit(self) -> None:
         if self._positions:

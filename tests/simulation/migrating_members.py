@@ -4,7 +4,7 @@ and downgraded, and has members of both."""
 
 from __future__ import annotations
 
-from tests.simulation.consumer_members import CALM_HEARTBEATS, ConsumerMember
+from tests.simulation.consumer_members import SETTLED_MS, ConsumerMember
 from tests.simulation.group_calls import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS
 from tests.simulation.members import Member
 from tests.simulation.world import World
@@ -13,21 +13,10 @@ assert REBALANCE_TIMEOUT_MS > SESSION_TIMEOUT_MS, "see `ConsumerMember.session_m
 
 
 class PatientMember(Member):
-    """Of the classic protocol. In a consumer group its share grows while it is in: it goes only
-    when nothing has come for a while."""
-
-    _calm = 0
-
-    async def _join(self) -> None:
-        self._calm = 0
-        await super()._join()
-
-    async def _beat(self) -> None:
-        await super()._beat()
-        self._calm += self._world.is_quiet
+    """Of the classic protocol. In a consumer group its share grows while it is in."""
 
     def _has_all(self) -> bool:
-        return self._calm >= CALM_HEARTBEATS and super()._has_all()
+        return self._is_settled(SETTLED_MS) and super()._has_all()
 
 
 class MigratingMember:

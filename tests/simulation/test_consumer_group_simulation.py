@@ -12,10 +12,14 @@ judged who holds what.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 import pytest
 
+from kafkalite.coordinator.groups.consumer import turn
+from kafkalite.coordinator.groups.consumer.reconciliation import Way, reconcile
+from kafkalite.coordinator.groups.consumer.state import Member
+from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.group_checkers import NobodyReadsWhatAnotherHolds
 from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import TopicPartition
@@ -25,12 +29,15 @@ from tests.simulation.consumers import Inspector
 from tests.simulation.machine import Machine
 from tests.simulation.migrating_members import MigratingMember
 from tests.simulation.producers import Producer
-from tests.simulation.scenario import DURATION_MS, LIMIT_MS, inspect_groups, watched
+from tests.simulation.scenario import LIMIT_MS, inspect_groups, watched
 from tests.simulation.seed_runs import seeds
+from tests.simulation.test_sabotage import MOST_SEEDS, who_sees
 from tests.simulation.world import World
 
 TOPICS = {"topic-0": 3, "topic-1": 1}
 GROUP = "new"
+DURATION_MS = 20_000
+"""Of the part with faults."""
 MakeMember = Callable[[World, str], ConsumerMember | MigratingMember]
 
 
@@ -89,3 +96,21 @@ def test_a_group_keeps_its_promises(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds())
 def test_a_group_that_changes_over_keeps_its_promises(seed: int) -> None:
     run(that_change_over, seed, limit_ms=LIMIT_MS)
+
+
+@pytest.mark.parametrize("scenario_of", [of_the_new_protocol, that_change_over])
+def test_a_coordinator_that_gives_what_is_not_free_is_found_out(
+    scenario_of: Callable[[Simulation], Coroutine[None, None, None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def generous(member: Member, way: Way) -> Member:
+        return reconcile(member, way._replace(is_owned=lambda topic, index: False))
+
+    monkeypatch.setattr(turn, "reconcile", generous)
+    for seed in range(1, MOST_SEEDS, 2):
+        try:
+            run(scenario_of, seed, limit_ms=LIMIT_MS)
+        except (ViolationError, ExceptionGroup) as error:
+            if NobodyReadsWhatAnotherHolds.__name__ in who_sees(error):
+                return
+    pytest.fail("nobody has seen it")

@@ -59,6 +59,8 @@ class RecordedState:
         self, key: OffsetCommitKey, value: CoordinatorValue | None, producer_id: ProducerId
     ) -> None:
         assert value is None or isinstance(value, OffsetCommitValue), value
-        if value is not None and key.group not in self.consumer_groups:
-            self.groups.setdefault(key.group, None)
+        group_id = key.group
+        is_known = group_id in self.groups or group_id in self.consumer_groups
+        if value is not None and not is_known:
+            self.groups[group_id] = None
         self.offsets.apply(key, value, producer_id)

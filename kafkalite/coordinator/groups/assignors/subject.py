@@ -36,8 +36,9 @@ class Subject(NamedTuple):
     @property
     def is_homogeneous(self) -> bool:
         """Whether all subscribe to the same topics."""
-        first = frozenset(self.members[0].topics)
-        return all(frozenset(member.topics) == first for member in self.members)
+        topics = self.members[0].topics
+        first = frozenset(topics)
+        return all(m.topics is topics or frozenset(m.topics) == first for m in self.members)
 
 
 Assignor = Callable[[Subject], dict[str, Partitions]]

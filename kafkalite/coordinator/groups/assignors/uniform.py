@@ -90,6 +90,8 @@ def _kept(
     """What a member keeps of what it has, up to its quota, and what it gives up of these topics."""
     kept: dict[Uuid, set[int]] = {}
     dropped: list[_Slot] = []
+    if not member.assigned:  # Of a large group most have nothing.
+        return kept, dropped
     for topic in hash_map_order(member.assigned, uuid_hash):
         if topic not in topics:
             continue

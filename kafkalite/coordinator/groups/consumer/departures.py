@@ -5,6 +5,7 @@ Source: Kafka's `GroupMetadataManager.consumerGroupLeave` and `consumerGroupFenc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -122,10 +123,9 @@ def _fence(
     """What they had is free. The group's epoch rises, and the next request of another member makes
     the new assignment."""
     group_id = group.group_id
-    gone = {member.member_id for member in members}
     for member in members:
         draft.write(*removal_records(group_id, member.member_id))
-    left = [each for each in group.members.values() if each.member_id not in gone]
+    left = group.subscriptions - Counter(member.subscription for member in members)
     still_read = {each.regex for each in left}
     for regex in dict.fromkeys(member.regex for member in members):
         if regex in group.regexes and regex not in still_read:

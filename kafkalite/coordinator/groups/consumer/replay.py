@@ -63,6 +63,7 @@ def _member(group: ConsumerGroup, key: Any, value: Any) -> None:
         if member is not None:
             _own(group, member, replace(member, assigned=NOTHING, revoking=NOTHING))
             _leave_place(group, member)
+            _unsubscribe(group, member)
             del group.members[member.member_id]
         return
     said = said_by(value)
@@ -70,10 +71,18 @@ def _member(group: ConsumerGroup, key: Any, value: Any) -> None:
         member = Member(key.member_id)
     else:
         _leave_place(group, member)
+        _unsubscribe(group, member)
     updated = replace(member, **said)  # type: ignore[arg-type]  # `said_by` names Member's fields.
     group.members[key.member_id] = updated
+    group.subscriptions[updated.subscription] += 1
     if updated.instance_id is not None:
         group.static_members[updated.instance_id] = updated.member_id
+
+
+def _unsubscribe(group: ConsumerGroup, member: Member) -> None:
+    group.subscriptions[member.subscription] -= 1
+    if not group.subscriptions[member.subscription]:
+        del group.subscriptions[member.subscription]
 
 
 def _leave_place(group: ConsumerGroup, member: Member) -> None:
@@ -105,6 +114,7 @@ def _standing(group: ConsumerGroup, key: Any, value: Any) -> None:
         if value is None:
             return
         member = Member(key.member_id)
+        group.subscriptions[member.subscription] += 1
     standing = (
         {
             "epoch": LEAVING_EPOCH,

@@ -5,6 +5,7 @@ Source: Kafka's `ConsumerGroup`, `ModernGroup`, `ConsumerGroupMember`, `MemberSt
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
@@ -81,6 +82,15 @@ class ClassicUse(NamedTuple):
     """At least one; the first is the one that it uses here."""
 
 
+class Subscription(NamedTuple):
+    """What members read; many of a group are alike in that."""
+
+    topics: tuple[str, ...]
+    """By name, sorted."""
+    regex: str
+    """Topics whose names match it, beside `topics`; empty: none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member: what it said of itself, and what it has."""
@@ -107,6 +117,11 @@ class Member:
     classic: ClassicUse | None = None
     """None: it speaks the consumer protocol."""
 
+    @property
+    def subscription(self) -> Subscription:
+        """What it reads."""
+        return Subscription(self.topics, self.regex)
+
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it has come to the target assignment of that epoch."""
         return self.state is MemberState.STABLE and self.epoch == epoch
@@ -121,17 +136,18 @@ class ResolvedRegex(NamedTuple):
     timestamp: TimestampMs
 
 
-def names_of(member: Member, regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
-    """The topics that it subscribes to, by name or by a regular expression of those."""
-    resolved = regexes.get(member.regex) if member.regex else None
-    names = frozenset(member.topics)
+def names_of(said: Member | Subscription, regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
+    """The topics of a subscription, by name or by a regular expression of those."""
+    resolved = regexes.get(said.regex) if said.regex else None
+    names = frozenset(said.topics)
     return names if resolved is None else names | resolved.topics
 
 
-def names_of_all(members: Iterable[Member], regexes: Mapping[str, ResolvedRegex]) -> frozenset[str]:
-    """The topics that any of them subscribes to."""
-    alike = {(member.topics, member.regex): member for member in members}
-    return frozenset().union(*(names_of(member, regexes) for member in alike.values()))
+def names_of_all(
+    subscriptions: Iterable[Subscription], regexes: Mapping[str, ResolvedRegex]
+) -> frozenset[str]:
+    """The topics that any of them names."""
+    return frozenset().union(*(names_of(each, regexes) for each in subscriptions))
 
 
 @dataclass(slots=True)
@@ -153,6 +169,11 @@ class ConsumerGroup:
     owner_epochs: dict[tuple[Uuid, int], int] = field(default_factory=dict)
     """Partition that a member has or still gives up -> the epoch that it has it from."""
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
+    subscriptions: Counter[Subscription] = field(init=False)
+    """How many members have each; none that nobody has."""
+
+    def __post_init__(self) -> None:
+        self.subscriptions = Counter(member.subscription for member in self.members.values())
 
     @property
     def state(self) -> GroupState:
@@ -194,7 +215,7 @@ class ConsumerGroup:
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member reads the topic."""
-        return any(topic in self.names_of(member) for member in self.members.values())
+        return any(topic in names_of(each, self.regexes) for each in self.subscriptions)
 
     # What the offsets of any kind of group are asked; see `groups/commits.py`.
 

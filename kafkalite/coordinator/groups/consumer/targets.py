@@ -72,17 +72,18 @@ def make_targets(
     assign = ASSIGNORS[preferred_assignor(members.values(), default_assignor)]
     subscribers = []
     counts: dict[Uuid, int] = {}
-    topics_of: dict[frozenset[str], tuple[Uuid, ...]] = {}
+    topics_of: dict[tuple[tuple[str, ...], str], tuple[Uuid, ...]] = {}
     for member_id in _in_order(group, members):
         member = members[member_id]
-        names = names_of(member, regexes)
-        if names not in topics_of:
-            found = [image.topics.get(name) for name in hash_map_order(sorted(names), java_hash)]
+        said = (member.topics, member.regex)
+        if said not in topics_of:
+            names = sorted(names_of(member, regexes))
+            found = [image.topics.get(name) for name in hash_map_order(names, java_hash)]
             topics = [topic for topic in found if topic is not None]
-            topics_of[names] = tuple(topic.id for topic in topics)
+            topics_of[said] = tuple(topic.id for topic in topics)
             counts |= {topic.id: len(topic.partitions) for topic in topics}
         before = targets.get(member_id, NOTHING)
-        subscribers.append(Subscriber(member_id, member.instance_id, topics_of[names], before))
+        subscribers.append(Subscriber(member_id, member.instance_id, topics_of[said], before))
     made = assign(Subject(tuple(subscribers), counts))
     return {member.member_id: made.get(member.member_id, NOTHING) for member in subscribers}
 

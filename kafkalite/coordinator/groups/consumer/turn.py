@@ -74,6 +74,7 @@ class Turn:
         self._members: Mapping[str, Member] = group.members
         self._targets: Mapping[str, Partitions] = group.targets
         self._regexes: Mapping[str, ResolvedRegex] = group.regexes
+        self._subscriptions = group.subscriptions
         self._assignment_epoch = group.assignment_epoch
 
     # Who sends it.
@@ -119,11 +120,21 @@ class Turn:
         reason = self._reason(member, assignor_changes=assignor_changes)
         if member != before or member.member_id not in self._members:
             self.draft.write(member_record(self.group.group_id, member))
+            self._subscribe(member)
             self._members = {**self._members, member.member_id: member}
         if regex_changed or self._is_old:
             rises |= self._resolve()
         if rises or self._is_old:
             self._look_at_topics(reason if rises else "")
+
+    def _subscribe(self, member: Member) -> None:
+        """One member among thousands: the others are not looked at."""
+        counts = self._subscriptions.copy()
+        known = self._members.get(member.member_id)
+        if known is not None:
+            counts[known.subscription] -= 1
+        counts[member.subscription] += 1
+        self._subscriptions = +counts
 
     def _reason(self, member: Member, *, assignor_changes: bool) -> str:
         """Why the epoch rises, if it does for the member."""
@@ -165,7 +176,7 @@ class Turn:
     def _look_at_topics(self, reason: str) -> None:
         """The epoch rises for that reason, or if topics have changed."""
         group = self.group
-        hashed = metadata_hash(names_of_all(self._members.values(), self._regexes), self._image)
+        hashed = metadata_hash(names_of_all(self._subscriptions, self._regexes), self._image)
         if reason or hashed != group.metadata_hash:
             self.draft.rebalance(group.group_id, reason or "its topics have changed")
             self.epoch += 1
