@@ -1,6 +1,7 @@
 """What transactions cost: kafkalite beside the real Kafka, or any brokers that run.
 
     .venv/bin/python -m benchmarks.transactions HOST:PORT [HOST:PORT] [--only NAME,...] [--rounds 3]
+        [--page]
 
 raw-R-P      transactions a second of R records in P partitions, at least one in each, one after the
              other: a Produce, an EndTxn, and the next at once (version 2 of the protocol); who is
@@ -11,13 +12,15 @@ read         records a second that librdkafka reads of a topic of transactions o
              ratio of the two, which is to be 0.9 or more
 
 Two brokers are measured in turn, round by round; a row has the median of each, their ratio, and all
-runs. The raw client speaks through our own codecs.
+runs. The raw client speaks through our own codecs. With --page, for which they are the real Kafka
+and kafkalite in this order, TRANSACTIONS.md beside this file is written.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import datetime
 import json
 import statistics
 import time
@@ -30,6 +33,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.groups import Link
+from benchmarks.results import HERE, machine, number
 from kafkalite.protocol.messages import (
     end_txn,
     find_coordinator,
@@ -48,6 +52,9 @@ AGAIN = {3, 6, 51}
 """The topic is new; CONCURRENT_TRANSACTIONS."""
 VALUE = b"v" * 1024
 READ_TRANSACTIONS, READ_RECORDS = 1_000, 100
+PAGE = HERE / "TRANSACTIONS.md"
+LEAST_RATIO = 0.9
+"""Of reading what is committed to reading everything."""
 
 
 def topic(address: str, partitions: int) -> str:
@@ -149,11 +156,11 @@ def read(address: str) -> dict[str, float]:
     """Records a second at both levels of isolation; each reads all, and warms the other's pages."""
     name = topic(address, 1)
     producer = begun(address, name)
-    for number in range(READ_TRANSACTIONS):
+    for at in range(READ_TRANSACTIONS):
         producer.begin_transaction()
         for _ in range(READ_RECORDS):
             producer.produce(name, VALUE, partition=0)
-        if number % 10 == 9:
+        if at % 10 == 9:
             producer.flush(WAIT_S)
             producer.abort_transaction(WAIT_S)
         else:
@@ -206,11 +213,46 @@ def measures() -> dict[str, Callable[[str], dict[str, float]]]:
     return {**found, "read": reading}
 
 
+def page(rows: dict[str, list[list[float]]]) -> str:
+    """TRANSACTIONS.md."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    reads = statistics.median(rows["read-ratio"][-1])
+    verdict = "holds" if reads >= LEAST_RATIO else "**is missed**"
+    return "\n".join(
+        [
+            "# Transactions: kafkalite and the real Kafka, side by side",
+            "",
+            f"Written by `python -m benchmarks.transactions KAFKA KAFKALITE --page` on {today}; "
+            "not edited by hand. Apache Kafka 4.4.0 and `kafkalite serve`, with their defaults, "
+            "both running, one of them idle. Medians; ratio: of kafkalite / Kafka; runs: Kafka's; "
+            "kafkalite's. `raw-R-P` and `rdkafka-R-P`: transactions a second of R records in P "
+            "partitions; `read`: records a second. What each means: `transactions.py`.",
+            "",
+            "Machine: " + "; ".join(machine()) + ". The clients run on the same cores.",
+            "",
+            f"Reading what is committed at {number(reads)} of the rate of reading everything: "
+            f"the floor of {LEAST_RATIO} {verdict}.",
+            "",
+            "| measurement | Kafka | kafkalite | ratio | runs |",
+            "| --- | ---: | ---: | ---: | --- |",
+            *(_row(name, runs) for name, runs in rows.items()),
+            "",
+        ]
+    )
+
+
+def _row(name: str, runs: list[list[float]]) -> str:
+    theirs, ours = map(statistics.median, runs)
+    every = "; ".join(" ".join(map(number, each)) for each in runs)
+    return f"| `{name}` | {number(theirs)} | {number(ours)} | {number(ours / theirs)} | {every} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("brokers", nargs="+", metavar="HOST:PORT")
     parser.add_argument("--only", default="", help="names, or what they begin with; by comma")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--page", action="store_true", help="write TRANSACTIONS.md")
     options = parser.parse_args()
     wanted = tuple(options.only.split(","))
     rows: dict[str, list[list[float]]] = {}
@@ -225,6 +267,8 @@ def main() -> None:
         medians = [statistics.median(each) for each in runs]
         ratio = round(medians[-1] / medians[0], 2)
         print(json.dumps({"name": name, "medians": medians, "ratio": ratio, "runs": runs}))
+    if options.page:
+        PAGE.write_text(page(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

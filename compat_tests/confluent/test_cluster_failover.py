@@ -4,12 +4,14 @@ on; nothing is lost, nothing doubled."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.testing import Cluster
 
 pytestmark = pytest.mark.needs_process
@@ -209,6 +211,7 @@ def _commit(consumer: Consumer) -> None:
 
 
 def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -> None:
+    """The coordinator, right before a commit and in the midst of one; the leader of a partition."""
     cluster.create_topic("t", 3)
     producer = Producer(
         {
@@ -220,6 +223,7 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
         }
     )
     producer.init_transactions(WITHIN_S)
+    home = partition_for("payments", 50)
     committed = []
     for number in range(12):
         producer.begin_transaction()
@@ -227,16 +231,28 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
         for value in values:
             producer.produce("t", value, key=value)
         producer.flush(WITHIN_S)
-        if number in (3, 7):
-            victim = cluster.brokers[number % 2]
-            cluster.kill(victim)
-            cluster.restart(victim)
         if number % 3 == 2:
             _until_done(producer.abort_transaction)
-        else:
-            _until_done(producer.commit_transaction)
-            committed += values
-        if number in (3, 7):
+            continue
+        coordinator = cluster.leader_of("__transaction_state", home)
+        assert coordinator is not None
+        if number == 3:
+            cluster.kill(coordinator)
+        with ThreadPoolExecutor(1) as other:
+            commit = other.submit(_until_done, producer.commit_transaction)
+            if number == 6:
+                cluster.kill(coordinator)
+            commit.result()
+        committed += values
+        if number in (3, 6):
+            assert cluster.leader_of("__transaction_state", home) != coordinator
+            cluster.restart(coordinator)
+            cluster.wait_until_in_sync()
+        if number == 9:
+            leader = cluster.leader_of("t")
+            assert leader is not None
+            cluster.kill(leader)
+            cluster.restart(leader)
             cluster.wait_until_in_sync()
     consumer = Consumer(
         {

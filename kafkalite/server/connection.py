@@ -7,7 +7,8 @@ is pending the connection is read on, within limits, and its peer's end is seen 
 
 Kafka differs: it takes up a connection's next request when the one before is answered. Here those
 behind a fetch or a join that waits are carried out already, and their answers wait for its own: so
-a group's last member can leave while its join waits, and a produce wakes the fetch before it.
+a group's last member can leave while its join waits, and a produce wakes the fetch before it. One
+produce does wait for another that is not appended yet (`produce_order.py`).
 
 Why it may hold back the requests that it has received (`_held`):
 

@@ -2,6 +2,10 @@
 
 Each call gives another epoch, so that whoever had the one before it writes no more (KIP-98); one
 who tells what he was goes on where he was, and his retries are known for what they are (KIP-360).
+
+Kafka differs: the retry of a call that has given the last epoch is told UNKNOWN_SERVER_ERROR; here
+it is answered as every other retry.
+
 Source: Kafka's `TransactionCoordinator.handleInitProducerId`, `TransactionMetadata`.
 """
 

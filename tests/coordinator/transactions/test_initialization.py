@@ -71,6 +71,13 @@ def test_used_up_epochs_lead_to_another_producer_id() -> None:
     assert world.init(producer(7, LAST_EPOCH - 1)) is FENCED
 
 
+def test_the_retry_of_the_call_that_gave_the_last_epoch_is_one() -> None:
+    world = at_epoch(LAST_EPOCH - 2)
+    before = producer(7, LAST_EPOCH - 2)
+    assert world.init(before) == producer(7, LAST_EPOCH - 1)
+    assert world.init(before) == producer(7, LAST_EPOCH - 1)
+
+
 def test_who_goes_on_with_used_up_epochs_may_repeat_it_under_the_old_id() -> None:
     world = at_epoch(LAST_EPOCH - 1)
     world.next_id = 20
