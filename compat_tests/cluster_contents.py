@@ -69,7 +69,7 @@ def fill(kafkalite: CommandLine, address: str) -> None:
     kafkalite("topics", "create", *TOPICS, DELETED, *at)
     sets = {
         COMPACTED: ("cleanup.policy=compact", "min.cleanable.dirty.ratio=0.9"),
-        SEGMENTED: ("segment.bytes=1048576", "index.interval.bytes=1024", "preallocate=true"),
+        SEGMENTED: ("segment.bytes=1048576", "index.interval.bytes=1024"),
         "stamped": ("message.timestamp.type=LogAppendTime",),
         "altered": ("retention.ms=7200000", "max.message.bytes=2000000"),
         "codec-gzip": ("compression.type=gzip",),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -75,12 +75,17 @@ def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperClu
 
 @pytest.fixture
 def start_kafkalite(tmp_path: Path) -> Iterator[Callable[..., KafkaliteProcess]]:
-    """Starts brokers of the test's own (`data`, `port`), by default on one folder; kills what
-    still runs."""
+    """Starts brokers of the test's own (`data`, `port`, `settings`), by default on one folder;
+    kills what still runs."""
     started: list[KafkaliteProcess] = []
 
-    def start(data: Path = tmp_path / "data", *, port: int = 0) -> KafkaliteProcess:
-        started.append(KafkaliteProcess.start(data, port=port))
+    def start(
+        data: Path = tmp_path / "data",
+        *,
+        port: int = 0,
+        settings: Mapping[str, str] | None = None,
+    ) -> KafkaliteProcess:
+        started.append(KafkaliteProcess.start(data, port=port, settings=settings))
         return started[-1]
 
     yield start

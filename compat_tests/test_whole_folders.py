@@ -16,6 +16,13 @@ from compat_tests.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
+SOON = {
+    "log.flush.offset.checkpoint.interval.ms": "100",
+    "log.initial.task.delay.ms": "0",
+}
+"""Recovery points are on the disk before the kill: Kafka complains of segments below them that have
+no index."""
+
 
 @pytest.fixture
 def kafkalite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> CommandLine:
@@ -51,7 +58,7 @@ def test_kafka_takes_over_what_kafkalite_left_and_the_reverse(
     start_kafka: Callable[[Path], RealKafka],
 ) -> None:
     data = tmp_path / "logs"
-    ours = start_kafkalite(data)
+    ours = start_kafkalite(data, settings=SOON)
     fill(kafkalite, ours.address)
     before = contents(kafkalite, ours.address)
     assert len(list((data / "segmented-0").glob("*.log"))) > 1

@@ -85,6 +85,11 @@ class OffsetIndex:
             return None
         return OffsetIndexEntry(self._offsets[found - 1], self._positions[found - 1])
 
+    def before(self, relative_offset: int, count: int) -> int:
+        """The position of the entry so many before that offset; 0: there are not so many."""
+        found = bisect_left(self._offsets, relative_offset) - count
+        return self._positions[found] if found >= 0 else 0
+
     def offset_at(self, position: int) -> int | None:
         """The relative offset of the first entry at or behind that position; None: all stand
         before it."""

@@ -133,10 +133,14 @@ class OffsetCheckpoints:
         return dict(self.high_watermarks)
 
     def find_recovery_points(self) -> Offsets:
-        """Below them all is on the disk; of partitions that are not open, as they were."""
+        """Below them all is on the disk, with its indexes: a Kafka that goes on here would miss
+        those of the active segment. Of partitions that are not open, as they were."""
         for key, log in self._logs.items():
             if key != METADATA_PARTITION:
-                self.recovery_points[key] = log.recovery_point
+                active, offset = log.folder.segments.active, log.recovery_point
+                if not active.has_index_files:
+                    offset = min(offset, active.base_offset)
+                self.recovery_points[key] = offset
         return dict(self.recovery_points)
 
     def write_recovery_points(self) -> None:

@@ -20,6 +20,7 @@ from kafkalite.log.producer_replay import (
     take_in,
 )
 from kafkalite.log.producers import ProducerStates
+from kafkalite.log.recalled_batches import recall_batches
 from kafkalite.log.recovery import Cut
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import StoredBatch
@@ -395,6 +396,8 @@ class PartitionLog:
         )
         if start is None:
             start = self.log_start_offset
+        else:
+            recall_batches(self.producers, segments.all, start)
         if start < self.end_offset:
             replay_producers(self.producers, self._segments.all, start, self.end_offset)
 

@@ -53,6 +53,7 @@ class Segment:
         "config",
         "created_ms",
         "end_offset",
+        "has_index_files",
         "has_new_names",
         "is_synced",
         "jitter_ms",
@@ -94,6 +95,8 @@ class Segment:
         """After the last record; known once the segment was scanned, read to its end or grew."""
         self.is_synced = True
         """Whether all that was written since it was opened has been synced."""
+        self.has_index_files = True
+        """False: the disk has none of its indexes."""
         self.has_new_names = False
         """Whether files were made or replaced that its folder must be synced for."""
 
@@ -125,6 +128,7 @@ class Segment:
         segment._indexes = SegmentIndexes.empty()
         segment.aborted.begin()
         segment._log.begin()
+        segment.has_index_files = False
         segment.is_synced = False
         segment.has_new_names = True
         return segment
@@ -298,6 +302,7 @@ class Segment:
         self._indexes = SegmentIndexes.empty()
         self._tail_offset = -1
         self._first_timestamp = self._latest_timestamp = None
+        self.has_index_files = False
         self.size = 0
         self.end_offset = self.base_offset
         self.is_synced = False
@@ -341,6 +346,7 @@ class Segment:
         indexes.seal()
         self._log.trim()
         if indexes.save(self._files, self._path):
+            self.has_index_files = True
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
         if self.aborted.save():

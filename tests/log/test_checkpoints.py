@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import (
     CLEANER_OFFSETS,
@@ -18,6 +19,7 @@ from kafkalite.log.checkpoints import (
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.types import Offset, TopicPartition, format_uuid, parse_uuid
 from tests.log.golden_folders import NAMES, ROOT
+from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, log_directory
 
 
 @pytest.fixture
@@ -38,6 +40,33 @@ def test_kafkas_checkpoints_are_read_and_written(files: MemoryFiles, name: str) 
     assert sorted(written.splitlines()) == sorted(content.splitlines())
     assert written.splitlines()[:2] == content.splitlines()[:2]
     assert read_offsets(files, name) == offsets
+
+
+def test_while_it_runs_no_recovery_point_is_amid_a_segment_without_indexes() -> None:
+    """Or else a Kafka that is started after a kill misses them, and complains."""
+    files = MemoryFiles()
+    key = TopicPartition("orders", 3)
+    small = TopicConfig(segment_bytes=2 * len(batch()))
+
+    def found() -> tuple[int, int]:
+        log.sync()
+        return log.recovery_point, directory.checkpoints.find_recovery_points()[key]
+
+    directory = log_directory(files)
+    log = directory.open_partition(key, topic_id=TOPIC_ID, config=small, now=NOW)
+    append(log, batch())
+    assert found() == (1, 0)
+    append(log, batch())
+    append(log, batch())
+    assert found() == (3, 2)
+    log.close()
+    assert found() == (3, 3)
+    append(log, batch())
+    assert found() == (4, 4), "it has those of the last stop"
+    directory.abandon()
+    directory = log_directory(files)
+    log = directory.open_partition(key, topic_id=TOPIC_ID, config=small, now=NOW)
+    assert found() == (4, 2), "what a crash has left is trusted no more"
 
 
 def test_a_missing_or_empty_checkpoint_has_no_offsets(files: MemoryFiles) -> None:

@@ -234,6 +234,7 @@ def test_a_truncation_lowers_the_recovery_point_on_disk(files: MemoryFiles) -> N
     log = open_orders(directory)
     for _ in range(3):
         append(log, batch())
+    log.close()  # Its index has a file then.
     log.sync()
     directory.checkpoints.write({ORDERS: Offset(3)})
     assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 3\n"

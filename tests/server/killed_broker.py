@@ -56,7 +56,12 @@ MOST_ACKNOWLEDGED = 100
 """Batches that are acknowledged before the signal, by all producers together."""
 CREATE, PRODUCE, FETCH, INIT, FIND, COMMIT, OFFSETS = 7, 9, 12, 4, 4, 9, 7
 SETTINGS = ("--set", "offsets.topic.num.partitions=1")
-SMALL_SEGMENTS = {"internal.segment.bytes": "20000", "index.interval.bytes": "500"}
+SMALL_SEGMENTS = {
+    "internal.segment.bytes": "20000",
+    "index.interval.bytes": "500",
+    "retention.ms": "-1",
+}
+"""Records are older than any retention."""
 
 
 class Sent(NamedTuple):

@@ -203,13 +203,16 @@ async def test_recovery_points_are_written_as_time_goes_by(simulation: Simulatio
     files = MemoryFiles(models_crashes=True)
     settings = {"kafkalite.fsync": "true"}
     async with crashed(simulation, files, settings=settings) as running:
-        await running.create("t")
-        await running.produce("t", b"x")
+        await running.create("t", configs={"internal.segment.bytes": "100"})
+        for value in (b"x", b"y", b"z"):
+            await running.produce("t", value)
         await running.wait_ms(90_001)
     files.crash()
-    assert read_offsets(files, RECOVERY_POINTS)[TopicPartition("t", 0)] == 1
+    assert read_offsets(files, RECOVERY_POINTS)[TopicPartition("t", 0)] == 2, (
+        "where the last begins"
+    )
     async with start(simulation, files, settings=settings) as running:
-        assert await running.read("t") == [b"x"]
+        assert await running.read("t", 2) == [b"z"]
 
 
 @simulated
