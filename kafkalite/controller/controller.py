@@ -5,12 +5,13 @@ Source: Kafka's `QuorumController`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
 from kafkalite.controller.configs import alter_configs
 from kafkalite.controller.departures import shut_down_broker, unregister_broker
-from kafkalite.controller.directories import assign_directories, fail_directories
+from kafkalite.controller.directories import assign_directories, fail_directories, fail_replicas
 from kafkalite.controller.elections import without_leader
 from kafkalite.controller.events import (
     AllocateProducerIds,
@@ -22,6 +23,8 @@ from kafkalite.controller.events import (
     DeleteTopics,
     Event,
     FailDirectories,
+    FailReplicas,
+    FreeName,
     LoseBroker,
     RegisterBroker,
     StartTerm,
@@ -65,11 +68,17 @@ class Controller:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
     def __init__(
-        self, settings: ControllerSettings | None = None, image: MetadataImage | None = None
+        self,
+        settings: ControllerSettings | None = None,
+        image: MetadataImage | None = None,
+        going: Iterable[str] = (),
     ) -> None:
-        """`image` is what the log has made so far: an empty one when None."""
+        """`image` is what the log has made so far: an empty one when None; `going`: names of
+        topics that are deleted, and taken still."""
         self._settings = settings or ControllerSettings()
-        self._state = ControllerState(image or MetadataImage())
+        self._state = ControllerState(
+            image or MetadataImage(), going, keeps_names=self._settings.keeps_names_of_deleted
+        )
 
     @property
     def image(self) -> MetadataImage:
@@ -87,6 +96,9 @@ class Controller:
                 records, body = create_topics(self._state, event, settings.topics)
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
+            case FreeName():
+                records = []
+                self._state.going.pop(event.name, None)
             case CreatePartitions():
                 records, body = create_partitions(image, event)
             case AlterConfigs():
@@ -99,6 +111,8 @@ class Controller:
                 records, body = assign_directories(image, event)
             case FailDirectories():
                 records, body = fail_directories(image, event, settings)
+            case FailReplicas():
+                records = fail_replicas(image, event, settings)
             case RegisterBroker():
                 records, body = register_broker(image, event, settings)
             case LoseBroker():

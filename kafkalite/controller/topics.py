@@ -103,6 +103,10 @@ def _create(
     validate_topic_name(topic.name)
     if topic.name in state.image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    if topic.name in state.going:
+        raise KafkaError(
+            ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion."
+        )
     other = state.colliding_topic(topic.name)
     if other is not None:
         raise KafkaError(

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.events import FailReplicas
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import InvariantError
@@ -24,7 +25,7 @@ from kafkalite.log.directory_set import DirectorySet, Place
 from kafkalite.log.files import Files
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers, effective_broker_config
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import BrokerImage, MetadataImage
 from kafkalite.metadata.store import BrokerRegistration, MetadataSession, MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -51,7 +52,7 @@ from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.server.replica_roles import ReplicaRoles
 from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
-from kafkalite.types import NO_BROKER_EPOCH
+from kafkalite.types import NO_BROKER_EPOCH, Uuid
 
 if TYPE_CHECKING:
     from kafkalite.server.cluster_link import ClusterLink
@@ -358,6 +359,14 @@ class Broker:
         """The metadata as this broker sees it."""
         return self._replicas.image
 
+    def lost_replicas(self) -> tuple[tuple[Uuid, int], ...]:
+        """See `ReplicaManager.lost`."""
+        return self._replicas.lost()
+
+    def replicas_offline(self, broker: BrokerImage, replicas: tuple[tuple[Uuid, int], ...]) -> None:
+        """To the controller, if it is here: what that broker has said to be on no disk."""
+        self._controller.tell(FailReplicas(broker.id, broker.epoch, replicas))
+
     def fail(self, error: InvariantError) -> None:
         """Stop for good: close every connection, answer and accept nothing more."""
         if self.failure is not None:
@@ -381,7 +390,8 @@ class Broker:
             nonlocal is_first
             image, delta = membership.seen(image, delta)
             if is_first:
-                self._replicas.homes.set_strays_aside(image, self._storage.removed_topics)
+                removed = self._storage.removed_topics.union(each.id for each in delta.deleted)
+                self._replicas.homes.set_strays_aside(image, removed)
                 is_first = False
             if self._link is not None:
                 self._link.peers.apply(image, delta)
@@ -444,6 +454,8 @@ class Broker:
         """Go on with the others."""
         self._housekeeping[directory.location].stop()
         self._reports.failed(directory.id)
+        if self._session is not None:
+            self._session.folder_failed()
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""

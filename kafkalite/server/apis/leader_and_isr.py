@@ -2,6 +2,8 @@
 
 Versions: 7, the one of Kafka 3.9. Between brokers: clients are not told of it.
 
+A replica whose log folder has failed gets KAFKA_STORAGE_ERROR.
+
 It is answered when this broker has read the same in ZooKeeper, and acts by it. Kafka differs: there
 the request itself is what a broker acts by.
 """
@@ -45,19 +47,17 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
     def is_there(image: MetadataImage) -> bool:
         return all(has_partition(image, *each) for each in told)
 
-    answer = LeaderAndIsrResponse(
-        topics=[
-            LeaderAndIsrTopicError(
-                topic_id=Uuid(bytes(topic.topic_id)),
-                partition_errors=[
-                    LeaderAndIsrPartitionError(partition_index=each.partition_index)
-                    for each in topic.partition_states
-                ],
-            )
-            for topic in request.topic_states
-        ]
-    )
-    return park_until(ctx, is_there, lambda: answer)
+    def answer() -> LeaderAndIsrResponse:
+        topics: dict[Uuid, LeaderAndIsrTopicError] = {}
+        for id, index, _, _ in told:
+            topic = topics.setdefault(id, LeaderAndIsrTopicError(topic_id=id))
+            is_lost = ctx.services.replicas.is_lost(id, index)
+            code = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NONE
+            error = LeaderAndIsrPartitionError(partition_index=index, error_code=code)
+            topic.partition_errors.append(error)
+        return LeaderAndIsrResponse(topics=list(topics.values()))
+
+    return park_until(ctx, is_there, answer)
 
 
 def refuse(request: LeaderAndIsrRequest, code: ErrorCode, message: str) -> LeaderAndIsrResponse:
