@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import MetadataImage, TopicImage
 from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -26,6 +28,7 @@ from kafkalite.protocol.messages.update_metadata import (
 from kafkalite.protocol.schema import Response
 from kafkalite.server.apis import leader_and_isr, stop_replica, update_metadata
 from kafkalite.server.awaited_images import WITHIN_MS, AwaitedImages
+from kafkalite.server.inter_broker_waits import Told, all_folded
 from kafkalite.server.purgatory import Parked
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
@@ -173,3 +176,27 @@ def stop_of(state: StopReplicaPartitionState) -> StopReplicaRequest:
         broker_epoch=5,
         topic_states=[StopReplicaTopicState(topic_name="t", partition_states=[state])],
     )
+
+
+class CountedTopics(dict[Uuid, TopicImage]):
+    looks = 0
+
+    def get(self, *words: Any) -> Any:  # Any: as `dict.get`.
+        self.looks += 1
+        return super().get(*words)
+
+
+def test_states_that_come_one_by_one_are_each_looked_at_once() -> None:
+    """With ten thousand partitions, all of them at each would take minutes."""
+    count = 100
+    old = TOPIC.partitions[0]
+    new = old._replace(leader_epoch=LeaderEpoch(1), partition_epoch=1)
+    is_there = all_folded(Told(TOPIC.id, index, 1, 1) for index in range(count))
+    topics = CountedTopics()
+    for done in range(count):
+        partitions = (new,) * done + (old,) * (count - done)
+        topics[TOPIC.id] = TOPIC._replace(partitions=partitions)
+        assert not is_there(MetadataImage(topics_by_id=topics))
+    topics[TOPIC.id] = TOPIC._replace(partitions=(new,) * count)
+    assert is_there(MetadataImage(topics_by_id=topics))
+    assert topics.looks <= 2 * count
