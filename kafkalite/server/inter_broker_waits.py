@@ -43,7 +43,7 @@ class Told(NamedTuple):
     """The state of one partition, in a request of the controller."""
 
     topic_id: Uuid
-    index: int
+    partition: int
     leader_epoch: int
     partition_epoch: int
 
@@ -63,9 +63,9 @@ def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
 
 def _has(image: MetadataImage, told: Told) -> bool:
     topic = image.topics_by_id.get(told.topic_id)
-    if topic is None or told.index >= len(topic.partitions):
+    if topic is None or told.partition >= len(topic.partitions):
         return False
-    partition = topic.partitions[told.index]
+    partition = topic.partitions[told.partition]
     return (
         partition.leader_epoch >= told.leader_epoch
         and partition.partition_epoch >= told.partition_epoch

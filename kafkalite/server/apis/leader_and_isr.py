@@ -53,9 +53,9 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
         for each in told:
             id = each.topic_id
             topic = topics.setdefault(id, LeaderAndIsrTopicError(topic_id=id))
-            is_lost = ctx.services.replicas.is_lost(id, each.index)
+            is_lost = ctx.services.replicas.is_lost(id, each.partition)
             code = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NONE
-            error = LeaderAndIsrPartitionError(partition_index=each.index, error_code=code)
+            error = LeaderAndIsrPartitionError(partition_index=each.partition, error_code=code)
             topic.partition_errors.append(error)
         return LeaderAndIsrResponse(topics=list(topics.values()))
 
