@@ -55,7 +55,7 @@ from kafkalite.controller.replica_events import (
 )
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
-from kafkalite.controller.topics import create_topics, delete_topics
+from kafkalite.controller.topics import create_topics, delete_topics, free_name
 from kafkalite.core import Outcome, Reply, SetTimer
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
@@ -97,8 +97,7 @@ class Controller:
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
             case FreeName():
-                records = []
-                self._state.going.pop(event.name, None)
+                records = free_name(self._state, event)
             case CreatePartitions():
                 records, body = create_partitions(image, event)
             case AlterConfigs():
@@ -118,8 +117,7 @@ class Controller:
             case LoseBroker():
                 records = lose_broker(image, event, settings)
             case StartTerm():
-                min_in_sync = settings.topics.min_in_sync_replicas
-                records = bootstrap(image, min_in_sync)
+                records = bootstrap(image, settings.topics.min_in_sync_replicas)
                 records += without_leader(image, candidates_of(image), settings)
                 timers = (
                     *await_missing(image, event, now),

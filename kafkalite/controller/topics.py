@@ -19,6 +19,7 @@ from kafkalite.controller.events import (
     CreateTopics,
     DeletedTopic,
     DeleteTopics,
+    FreeName,
     NewTopic,
     RefusedTopic,
     TopicsCreated,
@@ -178,6 +179,12 @@ def delete_topics(
         answers[topic] = answer
     # A topic given by name and by id is refused once, under both.
     return records, TopicsDeleted(tuple(dict.fromkeys(answers.values())))
+
+
+def free_name(state: ControllerState, event: FreeName) -> list[Change]:
+    """No record: the store alone knows."""
+    state.going.pop(event.name, None)
+    return []
 
 
 def _is_by_name(topic: TopicToDelete) -> bool:
