@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from compat_tests.process import KAFKALITE
 from compat_tests.zookeeper_process import ZooKeeperProcess
+from kafkalite.cli.main import main
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
@@ -69,8 +70,11 @@ def is_gone(process_id: int) -> bool:
 
 
 @pytest.mark.timeout(120)
-def test_a_process_for_each_broker(ensemble: ZooKeeperProcess, tmp_path: Path) -> None:
-    command = Command(ensemble.new_chroot(), tmp_path / "data", "--topic", "t:3")
+def test_a_process_for_each_broker(
+    ensemble: ZooKeeperProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = ensemble.new_chroot()
+    command = Command(hosts, tmp_path / "data", "--topic", "t:3")
     ready = command.ready
     processes = ready["processes"]
     try:
@@ -82,10 +86,20 @@ def test_a_process_for_each_broker(ensemble: ZooKeeperProcess, tmp_path: Path) -
         assert replicas == [[1, 2, 3]] * 3
         os.kill(processes["2"], signal.SIGKILL)
         assert produced(ready["bootstrap"], "t") == []
+        assert main(["cluster", "status", "--json", "--bootstrap", ready["bootstrap"]]) == 0
+        rows = json.loads(capsys.readouterr().out)["brokers"]
+        assert {row["broker"]: row["fenced"] for row in rows} == {1: False, 2: True, 3: False}
+        assert [row["out_of_sync"] for row in rows] == [0, 3, 0]
     finally:
         code, log = command.end(signal.SIGINT)
     assert code == 0, log
-    told = f"broker 2 (process {processes['2']}) ended by signal 9; the others go on"
+    port = ready["brokers"]["2"].rpartition(":")[2]
+    folder = tmp_path / "data" / "broker-2"
+    told = (
+        f"broker 2 (process {processes['2']}) ended by signal 9; the others go on; again: "
+        f"kafkalite serve --node-id 2 --port {port} --zookeeper {hosts} --data {folder}, and the "
+        "same --set"
+    )
     assert [line.rpartition("WARNING ")[2] for line in log.splitlines() if "signal 9" in line] == [
         told
     ]

@@ -103,7 +103,9 @@ def leads_something(cluster: ZooKeeperCluster, topic: str, id: int) -> bool:
     return any(cluster.state(topic, each)["leader"] == id for each in range(3))
 
 
-def test_kafkalite_is_the_controller_and_kafka_dies(cluster: ZooKeeperCluster) -> None:
+def test_kafkalite_is_the_controller_and_kafka_dies(
+    cluster: ZooKeeperCluster, tmp_path: Path
+) -> None:
     cluster.start_lite(1, 2)
     cluster.start_real(KAFKA)
     assert cluster.controller() in (1, 2)
@@ -113,15 +115,24 @@ def test_kafkalite_is_the_controller_and_kafka_dies(cluster: ZooKeeperCluster) -
     traffic = Traffic(cluster, "mixed")
     traffic.send()
     traffic.settle()
+    create(cluster, "doomed", at=2)
     cluster.kill(KAFKA)
     traffic.send()
     traffic.settle()
+    delete = ["topics", "delete", "doomed", "--bootstrap"]
+    assert main([*delete, cluster.addresses[1]]) == 0
+    assert cluster.data("/admin/delete_topics/doomed") is not None
+    (folder,) = (tmp_path / f"real-{KAFKA}").rglob("doomed-0")
     cluster.start_real(KAFKA)
     all_in_sync(cluster, "mixed")
+    cluster.wait(lambda: cluster.data("/brokers/topics/doomed") is None, "it is there still")
+    assert not folder.exists()
     assert sorted(traffic.read_back()) == sorted(traffic.acknowledged)
 
 
-def test_kafka_is_the_controller_and_kafkalite_dies(cluster: ZooKeeperCluster) -> None:
+def test_kafka_is_the_controller_and_kafkalite_dies(
+    cluster: ZooKeeperCluster, tmp_path: Path
+) -> None:
     cluster.start_real(KAFKA)
     cluster.start_lite(1, 2)
     assert cluster.controller() == KAFKA
@@ -131,11 +142,18 @@ def test_kafka_is_the_controller_and_kafkalite_dies(cluster: ZooKeeperCluster) -
     traffic = Traffic(cluster, "mixed")
     traffic.send()
     traffic.settle()
+    create(cluster, "doomed", at=2)
     cluster.kill(2)
     traffic.send()
     traffic.settle()
+    delete = ["topics", "delete", "doomed", "--bootstrap"]
+    assert main([*delete, cluster.addresses[1]]) == 0
+    folder = tmp_path / "lite-2" / "doomed-0"
+    assert folder.is_dir()
     cluster.start_lite(2)
     all_in_sync(cluster, "mixed")
+    cluster.wait(lambda: cluster.data("/brokers/topics/doomed") is None, "it is there still")
+    assert not folder.exists()
     assert sorted(traffic.read_back()) == sorted(traffic.acknowledged)
 
 

@@ -163,6 +163,11 @@ class ZooKeeperCluster:
             return None
         return content
 
+    def names(self, path: str) -> list[str]:
+        """What stands right below."""
+        found: list[str] = self._kazoo.retry(self._kazoo.get_children, self._chroot + path)
+        return found
+
     def json(self, path: str) -> dict[str, Any]:  # Any: JSON.
         found = json.loads(self.data(path) or b"{}")
         assert isinstance(found, dict)

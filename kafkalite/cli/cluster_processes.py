@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
@@ -36,16 +37,22 @@ class ProcessesPlan(NamedTuple):
 
     def command(self, id: int) -> list[str]:
         """The words that start a broker."""
-        words = [sys.executable, "-m", "kafkalite", "serve", "--json", "--node-id", str(id)]
-        words += ["--port", str(self.ports[id]), "--zookeeper", self.zookeeper]
-        words += ["--log-format", self.log_format]
-        if self.folder is None:
-            words.append("--ephemeral")
-        else:
-            words += ["--data", os.path.join(self.folder, f"broker-{id}")]
+        words = [sys.executable, "-m", "kafkalite", *self._words(id, str(self.ports[id]))]
+        words += ["--json", "--log-format", self.log_format]
         for key, value in self.settings.items():
             words += ["--set", f"{key}={value}"]
         return words
+
+    def hint(self, id: int, port: str) -> str:
+        """How a person starts it again, at that port; settings may be secrets."""
+        told = shlex.join(["kafkalite", *self._words(id, port)])
+        return f"{told}, and the same --set" if self.settings else told
+
+    def _words(self, id: int, port: str) -> list[str]:
+        words = ["serve", "--node-id", str(id), "--port", port, "--zookeeper", self.zookeeper]
+        if self.folder is None:
+            return [*words, "--ephemeral"]
+        return [*words, "--data", os.path.join(self.folder, f"broker-{id}")]
 
 
 class Member:
@@ -97,7 +104,7 @@ async def _serve(
                 {each.id: each.address for each in members},
                 {each.id: each.process.pid for each in members},
             )
-            watches = asyncio.gather(*(_watch(each, stopped) for each in members))
+            watches = asyncio.gather(*(_watch(plan, each, stopped) for each in members))
             if await _is_first(watches, stopped):
                 raise CommandError("no broker is left; what they say above tells why")
     finally:
@@ -138,14 +145,14 @@ async def _is_first(work: asyncio.Future[list[None]], stopped: asyncio.Event) ->
     return False
 
 
-async def _watch(member: Member, stopped: asyncio.Event) -> None:
-    """Tells when it dies by itself."""
+async def _watch(plan: ProcessesPlan, member: Member, stopped: asyncio.Event) -> None:
+    """Tells when it dies by itself. It stays so: what a cluster does then is what one looks at."""
     code = await member.process.wait()
     if not stopped.is_set():
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         log_note(
             f"warning: broker {member.id} (process {member.process.pid}) ended {how}; the others "
-            "go on"
+            f"go on; again: {plan.hint(member.id, member.address.rpartition(':')[2])}"
         )
 
 

@@ -107,12 +107,14 @@ def _status(admin: KafkaAdminClient) -> dict[str, Any]:
         key=lambda row: (row["topic"], row["partition"]),
     )
     controller = _controller(admin, cluster["controller_id"])
+    brokers = [_broker(each, controller, partitions) for each in cluster["brokers"]]
+    known = {each["broker"] for each in brokers}
+    gone = {id for each in partitions for id in each["replicas"] if id not in known}
+    brokers += [_gone(id, partitions) for id in gone]
     return {
         "cluster_id": cluster["cluster_id"],
         "controller": controller if controller >= 0 else None,
-        "brokers": [
-            _broker(each, controller, partitions) for each in sorted(cluster["brokers"], key=_id_of)
-        ],
+        "brokers": sorted(brokers, key=lambda row: row["broker"]),
         "partitions": partitions,
     }
 
@@ -143,13 +145,27 @@ def _broker(
 ) -> Row:
     """`Any`: as `_id_of`."""
     id = _id_of(answer)
-    kept = [each for each in partitions if id in each["replicas"]]
     return {
         "broker": id,
         "address": f"{answer['host']}:{answer['port']}",
         "rack": answer.get("rack"),
         "controller": id == controller,
         "fenced": bool(answer.get("is_fenced")),
+        **_kept(id, partitions),
+    }
+
+
+def _gone(id: int, partitions: Iterable[Mapping[str, Any]]) -> Row:
+    """A broker of which only replicas tell: ZooKeeper does not remember those that are not alive.
+    `Any`: as `_id_of`."""
+    row = {"broker": id, "address": None, "rack": None, "controller": False, "fenced": True}
+    return {**row, **_kept(id, partitions)}
+
+
+def _kept(id: int, partitions: Iterable[Mapping[str, Any]]) -> Row:
+    """`Any`: as `_id_of`."""
+    kept = [each for each in partitions if id in each["replicas"]]
+    return {
         "leads": sum(each["leader"] == id for each in kept),
         "replicas": len(kept),
         "out_of_sync": sum(id not in each["in_sync_replicas"] for each in kept),

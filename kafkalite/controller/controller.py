@@ -5,12 +5,13 @@ Source: Kafka's `QuorumController`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
 from kafkalite.controller.configs import alter_configs
 from kafkalite.controller.departures import shut_down_broker, unregister_broker
-from kafkalite.controller.directories import assign_directories, fail_directories
+from kafkalite.controller.directories import assign_directories, fail_directories, fail_replicas
 from kafkalite.controller.elections import without_leader
 from kafkalite.controller.events import (
     AllocateProducerIds,
@@ -22,6 +23,8 @@ from kafkalite.controller.events import (
     DeleteTopics,
     Event,
     FailDirectories,
+    FailReplicas,
+    FreeName,
     LoseBroker,
     RegisterBroker,
     StartTerm,
@@ -52,7 +55,7 @@ from kafkalite.controller.replica_events import (
 )
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
-from kafkalite.controller.topics import create_topics, delete_topics
+from kafkalite.controller.topics import create_topics, delete_topics, free_name
 from kafkalite.core import Outcome, Reply, SetTimer
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
@@ -65,11 +68,17 @@ class Controller:
     """The event-sourced core: `decide` reads, `apply` writes (see `kafkalite/core.py`)."""
 
     def __init__(
-        self, settings: ControllerSettings | None = None, image: MetadataImage | None = None
+        self,
+        settings: ControllerSettings | None = None,
+        image: MetadataImage | None = None,
+        going: Iterable[str] = (),
     ) -> None:
-        """`image` is what the log has made so far: an empty one when None."""
+        """`image` is what the log has made so far: an empty one when None; `going`: names of
+        topics that are deleted, and taken still."""
         self._settings = settings or ControllerSettings()
-        self._state = ControllerState(image or MetadataImage())
+        self._state = ControllerState(
+            image or MetadataImage(), going, keeps_names=self._settings.keeps_names_of_deleted
+        )
 
     @property
     def image(self) -> MetadataImage:
@@ -87,6 +96,8 @@ class Controller:
                 records, body = create_topics(self._state, event, settings.topics)
             case DeleteTopics():
                 records, body = delete_topics(self._state, event)
+            case FreeName():
+                records = free_name(self._state, event)
             case CreatePartitions():
                 records, body = create_partitions(image, event)
             case AlterConfigs():
@@ -99,13 +110,14 @@ class Controller:
                 records, body = assign_directories(image, event)
             case FailDirectories():
                 records, body = fail_directories(image, event, settings)
+            case FailReplicas():
+                records = fail_replicas(image, event, settings)
             case RegisterBroker():
                 records, body = register_broker(image, event, settings)
             case LoseBroker():
                 records = lose_broker(image, event, settings)
             case StartTerm():
-                min_in_sync = settings.topics.min_in_sync_replicas
-                records = bootstrap(image, min_in_sync)
+                records = bootstrap(image, settings.topics.min_in_sync_replicas)
                 records += without_leader(image, candidates_of(image), settings)
                 timers = (
                     *await_missing(image, event, now),

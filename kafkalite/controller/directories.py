@@ -10,8 +10,13 @@ Source: Kafka's `ReplicationControlManager.handleAssignReplicasToDirs` and
 from __future__ import annotations
 
 from kafkalite.controller.brokers import check_broker_epoch
-from kafkalite.controller.elections import after_failed_folders
-from kafkalite.controller.events import AssignDirectories, DirectoriesKnown, FailDirectories
+from kafkalite.controller.elections import after_failed_folders, after_failed_replicas
+from kafkalite.controller.events import (
+    AssignDirectories,
+    DirectoriesKnown,
+    FailDirectories,
+    FailReplicas,
+)
 from kafkalite.controller.partition_change import candidates_of
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.changes import Change
@@ -66,3 +71,19 @@ def fail_directories(
         broker_id=id, broker_epoch=known.epoch, log_dirs=left
     )
     return [*records, registration], DirectoriesKnown(len(records))
+
+
+def fail_replicas(
+    image: MetadataImage, event: FailReplicas, settings: ControllerSettings
+) -> list[Change]:
+    """Records that have others lead, and take the replicas out of the in-sync ones; none for
+    another incarnation of the broker.
+
+    Kafka differs: its controller remembers them until the broker is back. Here the broker says it
+    again whenever it is told that such a replica leads.
+    """
+    broker = image.brokers.get(event.broker_id)
+    if broker is None or broker.epoch != event.broker_epoch:
+        return []
+    candidates = candidates_of(image)
+    return list(after_failed_replicas(image, broker.id, event.replicas, candidates, settings))

@@ -6,7 +6,7 @@ Source: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUnf
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kafkalite.controller.partition_change import (
     Candidates,
@@ -147,3 +147,22 @@ def after_failed_folders(
                 change = broker_lost(topic, index, broker, others, election)
                 if change is not None:
                     yield change
+
+
+def after_failed_replicas(
+    image: MetadataImage,
+    broker: BrokerId,
+    failed: Iterable[tuple[Uuid, int]],
+    candidates: Candidates,
+    settings: ControllerSettings,
+) -> Iterator[PartitionChangeRecord]:
+    """`broker_lost` over these partitions, by topic id and index; those that are gone are passed
+    over."""
+    others = candidates.without(broker)
+    for topic_id, index in failed:
+        topic = image.topics_by_id.get(topic_id)
+        if topic is not None and index < len(topic.partitions):
+            election = settings.election(image, topic.name)
+            change = broker_lost(topic, index, broker, others, election)
+            if change is not None:
+                yield _with_epoch(change, topic, settings)

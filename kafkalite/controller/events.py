@@ -64,6 +64,13 @@ class DeleteTopics(NamedTuple):
     topics: tuple[TopicToDelete, ...]
 
 
+class FreeName(NamedTuple):
+    """Of a topic that was deleted nothing is left: another one may have its name."""
+
+    name: str
+    token: None = None
+
+
 class PartitionsToAdd(NamedTuple):
     """A topic that is to have more partitions."""
 
@@ -176,6 +183,17 @@ class FailDirectories(NamedTuple):
     failed: tuple[Uuid, ...]
 
 
+class FailReplicas(NamedTuple):
+    """A broker has said that these replicas of it are on no disk: as `FailDirectories`, where the
+    metadata does not know of folders."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    replicas: tuple[tuple[Uuid, int], ...]
+    """By topic id and partition."""
+    token: None = None
+
+
 class RegisterBroker(NamedTuple):
     """A broker's session has registered it. Answered by `BrokerRegistered`, to those who wait."""
 
@@ -205,8 +223,10 @@ class StartTerm(NamedTuple):
 Event = (
     AssignDirectories
     | FailDirectories
+    | FailReplicas
     | CreateTopics
     | DeleteTopics
+    | FreeName
     | CreatePartitions
     | AlterConfigs
     | UpdateFeatures

@@ -40,6 +40,9 @@ class ControllerSettings(NamedTuple):
     raises_epoch_of_shrunk: bool = False
     """A partition whose in-sync replicas lose one with its broker goes on in a new leader epoch: as
     in Kafka 3.9 over ZooKeeper, for the brokers of Kafka in the cluster. 4.4 does not."""
+    keeps_names_of_deleted: bool = False
+    """The name of a deleted topic is taken until the store says that it is gone: as over ZooKeeper,
+    where brokers that are away have replicas of it by that name."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.draft import MetadataDraft
 from kafkalite.metadata.image import MetadataImage
@@ -16,8 +18,15 @@ from kafkalite.types import Uuid
 class ControllerState:
     """The image is drafted while records come in, and finished when someone looks."""
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(
+        self, image: MetadataImage, going: Iterable[str] = (), *, keeps_names: bool = False
+    ) -> None:
+        """`going`, `keeps_names`: see `going`."""
         self._image = image
+        self.going: dict[str, None] = dict.fromkeys(going)
+        """Names of topics that are deleted, and taken still. What ends that is no record: the store
+        knows, and a term begins with what it knows."""
+        self._keeps_names = keeps_names
         self._draft: MetadataDraft | None = None
         self._names: dict[Uuid, str] = {}
         self._colliding: dict[str, list[str]] = {}
@@ -54,6 +63,8 @@ class ControllerState:
                 self._colliding[key].remove(name)
                 if not self._colliding[key]:
                     del self._colliding[key]
+                if self._keeps_names:
+                    self.going[name] = None
             case _:
                 pass
 

@@ -19,6 +19,7 @@ from kafkalite.controller.events import (
     CreateTopics,
     DeletedTopic,
     DeleteTopics,
+    FreeName,
     NewTopic,
     RefusedTopic,
     TopicsCreated,
@@ -103,6 +104,10 @@ def _create(
     validate_topic_name(topic.name)
     if topic.name in state.image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    if topic.name in state.going:
+        raise KafkaError(
+            ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' is marked for deletion."
+        )
     other = state.colliding_topic(topic.name)
     if other is not None:
         raise KafkaError(
@@ -174,6 +179,12 @@ def delete_topics(
         answers[topic] = answer
     # A topic given by name and by id is refused once, under both.
     return records, TopicsDeleted(tuple(dict.fromkeys(answers.values())))
+
+
+def free_name(state: ControllerState, event: FreeName) -> list[Change]:
+    """No record: the store alone knows."""
+    state.going.pop(event.name, None)
+    return []
 
 
 def _is_by_name(topic: TopicToDelete) -> bool:

@@ -126,7 +126,15 @@ class ConfigsEdited(NamedTuple):
     values: tuple[tuple[str, str], ...]
 
 
-ForeignEdit = TopicAssigned | TopicUnwanted | LeadersWanted | ReplicasWanted | ConfigsEdited
+class TopicGone(NamedTuple):
+    """A topic that was deleted has left nothing behind: its name is free."""
+
+    name: str
+
+
+ForeignEdit = (
+    TopicAssigned | TopicUnwanted | TopicGone | LeadersWanted | ReplicasWanted | ConfigsEdited
+)
 """To the controller: what others did to the store, past it."""
 
 StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit
@@ -139,6 +147,9 @@ class Loaded(NamedTuple):
     image: MetadataImage
     brokers: tuple[LiveBroker, ...]
     """Registered now, by id; every later one comes as `BrokerJoined`."""
+    going: tuple[str, ...] = ()
+    """Names of topics that are deleted, and of which some broker may still keep replicas: each is
+    taken until `TopicGone`."""
 
 
 class CommitFailure(Enum):
@@ -190,6 +201,12 @@ class MetadataSession(Protocol):
 
     def resign(self) -> None:
         """Give up the election, and be no candidate any more."""
+        ...
+
+    def folder_failed(self) -> None:
+        """Where the store has no place for log folders: let the controller know that one of this
+        broker's has failed, so that it asks what is offline. Elsewhere nothing: it is told which
+        (`FailDirectories`)."""
         ...
 
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:

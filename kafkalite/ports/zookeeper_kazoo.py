@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, assert_never
@@ -50,6 +51,8 @@ _FAILURES = {
 """By the names of kazoo's exceptions."""
 _FOLLOW = ("RolledBackError", "RuntimeInconsistency")
 CLOSED_WITHIN_S = 5.0
+MOST_IN_A_TURN = 100
+"""Callbacks, each of which takes some tens of microseconds."""
 
 _kazoo_log = logging.getLogger("kafkalite.ports.kazoo")
 _kazoo_log.setLevel(logging.ERROR)  # It warns of each connection that ends, those we end as well.
@@ -83,6 +86,34 @@ class Ensemble(NamedTuple):
     """None: connections are plain."""
 
 
+class Handover:
+    """Many callbacks through one call of the event loop: it is woken once for all that have come
+    until it runs. `deliver` may be called in any thread."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver_to_loop = deliver
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_woken = False
+
+    def deliver(self, callback: Callable[[], None]) -> None:
+        """See `Deliver`."""
+        self._waiting.append(callback)
+        if not self._is_woken:
+            self._is_woken = True
+            self._deliver_to_loop(self._run)
+
+    def _run(self) -> None:
+        """A share of them: others have a turn between."""
+        self._is_woken = False  # What comes from here on may wake it again, though it is awake.
+        try:
+            for _ in range(min(len(self._waiting), MOST_IN_A_TURN)):
+                self._waiting.popleft()()
+        finally:
+            if self._waiting and not self._is_woken:
+                self._is_woken = True
+                self._deliver_to_loop(self._run)
+
+
 class KazooZooKeeper:
     """See `ZooKeeper`."""
 
@@ -104,6 +135,8 @@ class _Session:
         from kazoo.client import KazooClient
         from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, make_acl
 
+        from kafkalite.ports.kazoo_handler import Handler
+
         acl = OPEN_ACL_UNSAFE
         if ensemble.digest is not None:
             acl = [make_acl("auth", "", all=True), *READ_ACL_UNSAFE]
@@ -114,11 +147,13 @@ class _Session:
             timeout=ensemble.session_timeout_ms / 1000,
             auth_data=[] if ensemble.digest is None else [("digest", ensemble.digest)],
             default_acl=acl,
+            handler=Handler(),
             connection_retry={"max_tries": -1, "max_delay": 1.0},
             logger=_kazoo_log,
             **({} if ensemble.tls is None else _options_of(ensemble.tls)),
         )
-        self._deliver = deliver
+        self._handover = Handover(deliver)
+        self._deliver = self._handover.deliver
         self._listener = listener
         self._was_connected = False
         self._closed = False

@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.events import FailReplicas
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.errors import InvariantError
 from kafkalite.log.directory_set import Place
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import BrokerImage, MetadataImage
 from kafkalite.metadata.store import BrokerRegistration, MetadataSession, MetadataStore
 from kafkalite.ports.network import Address
 from kafkalite.server.broker_parts import BrokerParts, Ports
@@ -27,7 +28,7 @@ from kafkalite.server.late_loading import load_the_rest
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.membership import Membership
 from kafkalite.server.storage import Storage
-from kafkalite.types import NO_BROKER_EPOCH
+from kafkalite.types import NO_BROKER_EPOCH, Uuid
 
 if TYPE_CHECKING:
     from kafkalite.server.cluster_link import ClusterLink
@@ -102,6 +103,7 @@ class Broker:
                 has_kafkas_beside_it=self._has_kafkas_beside_it,
                 checks_views=self._checks_views,
                 fail=self.fail,
+                folder_failed=self._folder_failed,
             )
             self._services = parts.services
             self._housekeeping = parts.housekeeping
@@ -214,6 +216,14 @@ class Broker:
         """The metadata as this broker sees it."""
         return self._parts.replicas.image
 
+    def lost_replicas(self) -> tuple[tuple[Uuid, int], ...]:
+        """See `ReplicaManager.lost`."""
+        return self._parts.replicas.lost()
+
+    def replicas_offline(self, broker: BrokerImage, replicas: tuple[tuple[Uuid, int], ...]) -> None:
+        """To the controller, if it is here: what that broker has said to be on no disk."""
+        self._parts.controller.tell(FailReplicas(broker.id, broker.epoch, replicas))
+
     def fail(self, error: InvariantError) -> None:
         """Stop for good: close every connection, answer and accept nothing more."""
         if self.failure is not None:
@@ -237,7 +247,8 @@ class Broker:
             nonlocal is_first
             image, delta = membership.seen(image, delta)
             if is_first:
-                self._parts.replicas.homes.set_strays_aside(image, self._storage.removed_topics)
+                removed = self._storage.removed_topics.union(each.id for each in delta.deleted)
+                self._parts.replicas.homes.set_strays_aside(image, removed)
                 is_first = False
             if self.link is not None:
                 self.link.peers.apply(image, delta)
@@ -271,6 +282,10 @@ class Broker:
         self._parts.controller.start(session)
         self._parts.moves.resume()
         load_the_rest(self._parts.coordinators, self._ports.clock, fail=self.fail)
+
+    def _folder_failed(self) -> None:
+        if self._session is not None:
+            self._session.folder_failed()
 
     async def _abandon(self) -> None:
         """Undo a start that failed half-way; the folder is left as a crash would leave it."""

@@ -76,14 +76,17 @@ class BrokerParts:
         has_kafkas_beside_it: bool,
         checks_views: bool,
         fail: Callable[[InvariantError], None],
+        folder_failed: Callable[[], None],
     ) -> None:
-        """`is_alone`: a cluster of its own. The others, see `Broker`."""
+        """`is_alone`: a cluster of its own; `folder_failed`: is called when one has. The others,
+        see `Broker`."""
         self._config = config
         self._ports = ports
         self._tasks = tasks
         self._storage = storage
         self._has_kafkas_beside_it = has_kafkas_beside_it
         self._fail = fail
+        self._one_has_failed = folder_failed
         self.housekeeping = {
             directory.location: self._new_housekeeping(directory)
             for directory in storage.directories.live
@@ -253,3 +256,4 @@ class BrokerParts:
         """Go on with the others."""
         self.housekeeping[directory.location].stop()
         self.reports.failed(directory.id)
+        self._one_has_failed()

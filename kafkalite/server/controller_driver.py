@@ -26,6 +26,7 @@ from kafkalite.controller.events import (
     DirectoriesKnown,
     Event,
     FailDirectories,
+    FailReplicas,
     FeaturesUpdated,
     LoseBroker,
     PartitionsCreated,
@@ -69,6 +70,7 @@ from kafkalite.metadata.store import (
     SessionLost,
     StoreEvent,
     TopicAssigned,
+    TopicGone,
     TopicUnwanted,
 )
 from kafkalite.ports.clock import Clock, Timer
@@ -127,6 +129,10 @@ class ControllerDriver:
         own to do. Any other controller learns of it when the session ends."""
         if self._driver is not None:
             self._driver.submit(LoseBroker(broker.id, broker.epoch, is_clean=True))
+
+    def tell(self, event: FailReplicas) -> None:
+        """What a broker has answered. Nothing happens where the controller is not here."""
+        self._tell(event)
 
     def stop(self) -> None:
         """Refuse everyone who waits, and decide no more. The session is its owner's to close."""
@@ -221,6 +227,7 @@ class ControllerDriver:
             case (
                 TopicAssigned()
                 | TopicUnwanted()
+                | TopicGone()
                 | LeadersWanted()
                 | ReplicasWanted()
                 | ConfigsEdited()
@@ -249,7 +256,7 @@ class ControllerDriver:
     def _loaded(self, term: Elected, loaded: Loaded) -> None:
         if self._term is not term or self._session is None:
             return  # The term ended while the metadata was on its way.
-        core = Controller(self._settings, loaded.image)
+        core = Controller(self._settings, loaded.image, loaded.going)
         end = loaded.image.end_offset
         journal = StoreJournal(self._session, term.epoch)
         driver = CoreDriver[Event, Change](

@@ -70,8 +70,9 @@ class DirectoryReports:
         if me is None:
             self._report_later(RETRY_MS)
             return
-        if not me.log_dirs:  # ZooKeeper has no place for where a replica is.
+        if not me.log_dirs:  # ZooKeeper has no place for folders: see `folder_failed` of its store.
             self._settled.clear()
+            self._failed.clear()
         if self._failed:
             gone = tuple(self._failed)
             self._controller.submit(

@@ -13,6 +13,7 @@ from kafkalite.controller.events import (
     CreateTopics,
     DeleteTopics,
     Event,
+    FreeName,
     NewTopic,
     PartitionAssignment,
     PartitionsToAdd,
@@ -33,6 +34,7 @@ from kafkalite.metadata.store import (
     LeadersWanted,
     ReplicasWanted,
     TopicAssigned,
+    TopicGone,
     TopicUnwanted,
 )
 from kafkalite.types import NO_LEADER
@@ -45,6 +47,8 @@ def event_of(edit: ForeignEdit) -> Event:
             return _assigned(edit)
         case TopicUnwanted():
             return DeleteTopics(None, (TopicToDelete(edit.name),))
+        case TopicGone():
+            return FreeName(edit.name)
         case LeadersWanted():
             ordered = sorted(edit.partitions, key=lambda each: each.topic)
             return ElectLeaders(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta, PartitionChange, whole
@@ -22,11 +22,13 @@ from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
     LeaderAndIsrTopicState,
 )
 from kafkalite.protocol.messages.stop_replica import (
     StopReplicaPartitionState,
     StopReplicaRequest,
+    StopReplicaResponse,
     StopReplicaTopicState,
 )
 from kafkalite.protocol.messages.update_metadata import (
@@ -46,6 +48,11 @@ AGAIN_MS: Final = 100
 DURING_DELETE: Final = -2
 """As leader and as leader epoch: the topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`,
 `EpochDuringDelete`)."""
+
+
+Replicas = tuple[tuple[Uuid, int], ...]
+"""By topic id and partition."""
+OnOffline = Callable[[BrokerImage, Replicas], None]
 
 
 class Asks(Protocol):
@@ -78,6 +85,12 @@ class InterBrokerPushes:
         self._numbers = 0
         self._unanswered: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
+        self.on_offline: OnOffline = lambda broker, replicas: None
+        """This broker, as the controller, is told which replicas are on no disk."""
+        self.lost_here: Callable[[], Replicas] = lambda: ()
+        """Those of this broker."""
+        self._stopping: dict[str, _Stopping] = {}
+        """By the topic's name."""
         self._silent: set[tuple[BrokerId, BrokerEpoch]] = set()
         """Who is to be told everything again, however much of it had no answer."""
 
@@ -87,6 +100,7 @@ class InterBrokerPushes:
         before, self._image = self._image, image
         self._is_controller = image.controller_id == self._broker_id
         if not self._is_controller:
+            self._stopping.clear()
             return
         for broker in image.brokers.values():
             if broker.id == self._broker_id:
@@ -94,7 +108,7 @@ class InterBrokerPushes:
             known = before.brokers.get(broker.id)
             is_new = known is None or known.epoch != broker.epoch
             if is_new or not was_controller:
-                self._push(broker, whole(image))
+                self._push_all(broker)
             else:
                 self._push(broker, delta)
 
@@ -105,22 +119,79 @@ class InterBrokerPushes:
         else:
             on_answered()
 
+    def look_for_offline(self, id: BrokerId) -> None:
+        """A log folder of that broker has failed: it says which replicas are gone when it is told
+        of all that it has."""
+        broker = self._image.brokers.get(id)
+        if broker is None:
+            return
+        if id != self._broker_id:
+            self._push_all(broker)
+            return
+        lost = self.lost_here()
+        if lost:
+            self.on_offline(broker, lost)
+
+    def stop(self, topic: TopicImage, on_stopped: Callable[[], None]) -> None:
+        """Have the other brokers drop their replicas of a topic that is deleted. Calls back when
+        all have said that they did, those that are away when they are back; not at all when this
+        broker is the controller no more."""
+        holders = {id: None for each in topic.partitions for id in each.replicas}
+        holders.pop(self._broker_id, None)
+        if not holders:
+            on_stopped()
+            return
+        self._stopping[topic.name] = _Stopping(topic, holders, on_stopped)
+        for id in tuple(holders):
+            broker = self._image.brokers.get(id)
+            if broker is not None:
+                self._push_stop(broker, topic)
+
+    def _push_all(self, broker: BrokerImage) -> None:
+        self._push(broker, whole(self._image))
+        for stopping in tuple(self._stopping.values()):
+            if broker.id in stopping.holders:
+                self._push_stop(broker, stopping.topic)
+
     def _push(self, broker: BrokerImage, delta: MetadataDelta) -> None:
         for request in requests_for(self._image, delta, broker, self._listener):
             self._numbers += 1
-            number = self._numbers
-            self._unanswered.add(number)
-            self._peers.ask(
-                broker.id,
-                request,
-                partial(self._answered, number, broker.id, broker.epoch),
-                timeout_ms=TIMEOUT_MS,
-                purpose=PURPOSE,
-            )
+            self._unanswered.add(self._numbers)
+            self._ask(broker, request, partial(self._answered, self._numbers, broker))
 
-    def _answered(
-        self, number: int, id: BrokerId, epoch: BrokerEpoch, answer: Response | KafkaError
+    def _push_stop(self, broker: BrokerImage, topic: TopicImage) -> None:
+        request = stop_of_deleted(self._image, topic, broker)
+        self._ask(broker, request, partial(self._stopped, topic, broker.id))
+
+    def _ask(
+        self,
+        broker: BrokerImage,
+        request: Request,
+        on_answer: Callable[[Response | KafkaError], None],
     ) -> None:
+        def answered(answer: Response | KafkaError) -> None:
+            on_answer(answer)
+            self._look_for_silence(broker, answer)
+
+        self._peers.ask(broker.id, request, answered, timeout_ms=TIMEOUT_MS, purpose=PURPOSE)
+
+    def _stopped(self, topic: TopicImage, id: BrokerId, answer: Response | KafkaError) -> None:
+        """A broker that refuses, as one whose log folder has failed, is asked again when it has
+        registered anew."""
+        stopping = self._stopping.get(topic.name)
+        if stopping is None or stopping.topic is not topic:
+            return
+        if not isinstance(answer, StopReplicaResponse) or not _is_taken(answer):
+            return
+        stopping.holders.pop(id, None)
+        if not stopping.holders:
+            del self._stopping[topic.name]
+            stopping.on_stopped()
+
+    def _answered(self, number: int, broker: BrokerImage, answer: Response | KafkaError) -> None:
+        lost = _offline(answer)
+        if lost and self._is_controller:
+            self.on_offline(broker, lost)
         self._unanswered.discard(number)
         done = []
         for waiting in self._waiting:
@@ -130,6 +201,9 @@ class InterBrokerPushes:
         for waiting in done:
             self._waiting.remove(waiting)
             waiting[1]()
+
+    def _look_for_silence(self, broker: BrokerImage, answer: Response | KafkaError) -> None:
+        id, epoch = broker.id, broker.epoch
         is_lost = isinstance(answer, KafkaError) and answer.code in (
             ErrorCode.NETWORK_EXCEPTION,
             ErrorCode.REQUEST_TIMED_OUT,
@@ -143,7 +217,33 @@ class InterBrokerPushes:
         self._silent.discard((id, epoch))
         broker = self._image.brokers.get(id)
         if self._is_controller and broker is not None and broker.epoch == epoch:
-            self._push(broker, whole(self._image))
+            self._push_all(broker)
+
+
+class _Stopping(NamedTuple):
+    """A topic that is deleted."""
+
+    topic: TopicImage
+    holders: dict[BrokerId, None]
+    """Who has not said yet that it keeps no replica."""
+    on_stopped: Callable[[], None]
+
+
+def _offline(answer: Response | KafkaError) -> Replicas:
+    if not isinstance(answer, LeaderAndIsrResponse):
+        return ()
+    return tuple(
+        (Uuid(bytes(topic.topic_id)), each.partition_index)
+        for topic in answer.topics
+        for each in topic.partition_errors
+        if each.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    )
+
+
+def _is_taken(answer: StopReplicaResponse) -> bool:
+    return answer.error_code == ErrorCode.NONE and all(
+        each.error_code == ErrorCode.NONE for each in answer.partition_errors
+    )
 
 
 def requests_for(
@@ -158,14 +258,37 @@ def requests_for(
         yield _leader_and_isr(image, own, broker, listener)
     if changes or delta.brokers or delta.deleted:
         yield _update_metadata(image, changes, delta.deleted, broker)
-    stopped = _stopped(changes, delta.deleted, broker.id)
+    stopped = _moved_away(changes, broker.id)
     if stopped:
-        yield StopReplicaRequest(
-            controller_id=image.controller_id,
-            controller_epoch=image.epoch,
-            broker_epoch=broker.epoch,
-            topic_states=stopped,
-        )
+        yield _stop_replica(image, stopped, broker)
+
+
+def stop_of_deleted(
+    image: MetadataImage, topic: TopicImage, broker: BrokerImage
+) -> StopReplicaRequest:
+    """That the broker is to drop all that it has of a topic that is deleted."""
+    state = StopReplicaTopicState(
+        topic_name=topic.name,
+        partition_states=[
+            StopReplicaPartitionState(
+                partition_index=index, leader_epoch=DURING_DELETE, delete_partition=True
+            )
+            for index, partition in enumerate(topic.partitions)
+            if broker.id in partition.replicas
+        ],
+    )
+    return _stop_replica(image, [state], broker)
+
+
+def _stop_replica(
+    image: MetadataImage, states: list[StopReplicaTopicState], broker: BrokerImage
+) -> StopReplicaRequest:
+    return StopReplicaRequest(
+        controller_id=image.controller_id,
+        controller_epoch=image.epoch,
+        broker_epoch=broker.epoch,
+        topic_states=states,
+    )
 
 
 def _leader_and_isr(
@@ -266,26 +389,19 @@ def _update_metadata(
     )
 
 
-def _stopped(
-    changes: Iterable[PartitionChange], deleted: Iterable[TopicImage], id: BrokerId
-) -> list[StopReplicaTopicState]:
-    """Replicas that the broker has no more: of deleted topics, and those that went elsewhere."""
+def _moved_away(changes: Iterable[PartitionChange], id: BrokerId) -> list[StopReplicaTopicState]:
+    """Replicas that the broker has no more, since they are elsewhere."""
     topics: dict[str, StopReplicaTopicState] = {}
-
-    def add(topic: TopicImage, index: int, leader_epoch: int) -> None:
-        state = topics.setdefault(topic.name, StopReplicaTopicState(topic_name=topic.name))
-        state.partition_states.append(
-            StopReplicaPartitionState(
-                partition_index=index, leader_epoch=leader_epoch, delete_partition=True
-            )
-        )
-
-    for gone in deleted:
-        for index, partition in enumerate(gone.partitions):
-            if id in partition.replicas:
-                add(gone, index, DURING_DELETE)
     for change in changes:
         kept = () if change.before is None else change.before.replicas
         if id in kept and id not in change.after.replicas:
-            add(change.topic, change.index, change.after.leader_epoch)
+            name = change.topic.name
+            state = topics.setdefault(name, StopReplicaTopicState(topic_name=name))
+            state.partition_states.append(
+                StopReplicaPartitionState(
+                    partition_index=change.index,
+                    leader_epoch=change.after.leader_epoch,
+                    delete_partition=True,
+                )
+            )
     return list(topics.values())

@@ -3,7 +3,9 @@ broker has folded what it was told of, since it reads that in ZooKeeper by itsel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
@@ -37,12 +39,34 @@ def check_controller(ctx: RequestContext, controller_epoch: int, broker_epoch: i
         raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"this broker's epoch is {me.epoch}")
 
 
-def has_partition(
-    image: MetadataImage, topic_id: Uuid, index: int, leader_epoch: int, partition_epoch: int
-) -> bool:
-    """Whether the image has that state of a partition, or a later one."""
-    topic = image.topics_by_id.get(topic_id)
-    if topic is None or index >= len(topic.partitions):
+class Told(NamedTuple):
+    """The state of one partition, in a request of the controller."""
+
+    topic_id: Uuid
+    partition: int
+    leader_epoch: int
+    partition_epoch: int
+
+
+def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
+    """Whether an image has all of them, or later states. Asked again and again of newer images, of
+    each of which it looks only at what was not there: thousands may come one by one."""
+    left = deque(told)
+
+    def is_there(image: MetadataImage) -> bool:
+        while left and _has(image, left[0]):
+            left.popleft()
+        return not left
+
+    return is_there
+
+
+def _has(image: MetadataImage, told: Told) -> bool:
+    topic = image.topics_by_id.get(told.topic_id)
+    if topic is None or told.partition >= len(topic.partitions):
         return False
-    partition = topic.partitions[index]
-    return partition.leader_epoch >= leader_epoch and partition.partition_epoch >= partition_epoch
+    partition = topic.partitions[told.partition]
+    return (
+        partition.leader_epoch >= told.leader_epoch
+        and partition.partition_epoch >= told.partition_epoch
+    )

@@ -199,6 +199,23 @@ class ReplicaManager:
             yield from held.values()
         yield from (partition for partition in self._behind.values() if partition is not None)
 
+    def is_lost(self, topic_id: Uuid, index: int) -> bool:
+        """Whether this broker has a replica of that in a log folder that has failed."""
+        topic = self.image.topics_by_id.get(topic_id)
+        if topic is None or index >= len(topic.partitions):
+            return False
+        is_here = self._broker_id in topic.partitions[index].replicas
+        return is_here and self.homes.is_lost(topic, index)
+
+    def lost(self) -> tuple[tuple[Uuid, int], ...]:
+        """Those that are, by topic id and partition."""
+        return tuple(
+            (topic.id, index)
+            for topic in self.image.topics.values()
+            for index in range(len(topic.partitions))
+            if self.is_lost(topic.id, index)
+        )
+
     # Told by the metadata.
 
     def configure(self, config: BrokerConfig) -> None:

@@ -95,6 +95,10 @@ class Membership:
             self._config.node_id, link.listener, link.peers, self._clock
         )
         inner.spread = self._pushes.wait_answered
+        inner.stop = self._pushes.stop
+        inner.on_folder_failed = self._pushes.look_for_offline
+        self._pushes.on_offline = broker.replicas_offline
+        self._pushes.lost_here = broker.lost_replicas
 
     async def wait_joined(self) -> None:
         """Until this broker is a member, and has folded what the cluster has agreed on:

@@ -77,6 +77,10 @@ class _LastingSession:
         self._is_candidate = False
         self._session.resign()
 
+    def folder_failed(self) -> None:
+        """See `MetadataSession`. A broker that registers anew is asked all the same."""
+        self._session.folder_failed()
+
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         """See `MetadataSession`."""
         self._session.load(on_loaded)

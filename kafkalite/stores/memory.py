@@ -228,6 +228,9 @@ class _Session:
         """See `MetadataSession`."""
         self._store._resign(self)
 
+    def folder_failed(self) -> None:
+        """See `MetadataSession`."""
+
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         """See `MetadataSession`."""
         if self.is_open:

@@ -6,6 +6,7 @@
     /controller, /controller_epoch      who decides, and since which epoch
     /config/TYPE/NAME, /config/changes  settings, and what tells brokers of them
     /admin/...                          what tools ask of the controller
+    /log_dir_event_notification         which brokers have lost a log folder
     /latest_producer_id_block           ids that were handed out last
 
 All functions here are pure. Those that read raise `ValueError` for what Kafka would not have
@@ -45,6 +46,9 @@ CONFIG_CHANGE: Final = "/config/changes/config_change_"
 DELETE_TOPICS: Final = "/admin/delete_topics"
 REASSIGN: Final = "/admin/reassign_partitions"
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
+FOLDER_EVENTS: Final = "/log_dir_event_notification"
+FOLDER_EVENT: Final = "/log_dir_event_notification/log_dir_event_"
+"""A number is added to its name."""
 PRODUCER_IDS: Final = "/latest_producer_id_block"
 FEATURE: Final = "/feature"
 
@@ -70,7 +74,7 @@ PERSISTENT: Final = (
     "/brokers/seqid",
     "/isr_change_notification",
     PRODUCER_IDS,
-    "/log_dir_event_notification",
+    FOLDER_EVENTS,
     "/config/topics",
     "/config/clients",
     "/config/users",
@@ -325,6 +329,18 @@ def read_config_change(data: bytes | None) -> str:
     """The path of the settings that changed."""
     content = _object(data)
     return _read(lambda: f"{CONFIG}/{content['entity_path']}")
+
+
+def write_folder_event(broker: BrokerId) -> bytes:
+    """Of `/log_dir_event_notification/log_dir_event_N`: a log folder of that broker has failed,
+    which is the only event there is."""
+    return _json({"version": 1, "broker": broker, "event": 1})
+
+
+def read_folder_event(data: bytes | None) -> BrokerId:
+    """The inverse of `write_folder_event`."""
+    content = _object(data)
+    return _read(lambda: BrokerId(int(content["broker"])))
 
 
 def write_producer_ids(broker: BrokerId, first: ProducerId, last: ProducerId) -> bytes:

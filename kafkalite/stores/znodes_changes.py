@@ -3,7 +3,8 @@
     topic made           config, assignment, and for each partition its folder and state
     partition changed    its state is set, so that its version is the partition epoch; the
                          assignment as well when that changed
-    topic removed        states and folders, assignment, settings, the wish for it
+    topic removed        the wish for it, and each state: nobody leads. The rest, see
+                         `zookeeper_deletions.py`
     settings             the znode of the resource, and a notification
 
 What brokers, features and the log itself are told of stands in no znode: registrations are there
@@ -34,7 +35,7 @@ from kafkalite.protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kafkalite.stores import znodes
+from kafkalite.stores import znodes, znodes_deletions
 from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.types import NO_LEADER, BrokerId, ControllerEpoch, ProducerId
@@ -90,24 +91,10 @@ class ChangePlan:
 
     def _remove(self, topic: TopicImage) -> Iterator[Operation]:
         name = topic.name
-        node = self._view.topic_node(name)
+        view = self._view
+        node = view.topic_node(name)
         assert node is not None, f"{name} is in the image and not in the view"
-        folders = self._view.partition_folders.get(name, frozenset())
-        for index in range(len(node.partitions)):
-            state = znodes.state_path(name, index)
-            has_state = self._view.node(state) is not None
-            if has_state:
-                yield Delete(state)
-            if has_state or str(index) in folders:
-                yield Delete(znodes.partition_path(name, index))
-        yield Delete(znodes.partitions_path(name))
-        yield Delete(znodes.topic_path(name))
-        yield from self._remove_if_there(f"{znodes.CONFIG}/topics/{name}")
-        yield from self._remove_if_there(f"{znodes.DELETE_TOPICS}/{name}")
-
-    def _remove_if_there(self, path: str) -> Iterator[Operation]:
-        if self._view.node(path) is not None:
-            yield Delete(path)
+        yield from znodes_deletions.begin(name, node, view.nodes, view.state, self._epoch)
 
     def _create(self, topic: TopicImage) -> Iterator[Operation]:
         config = znodes.write_config(self._folded.image.topic_config(topic.name))

@@ -1,7 +1,7 @@
 """Keeps a view in step with ZooKeeper: reads all there is, watches it, reads again what changed.
 
 Every znode that the image needs is watched, by every broker. It reads in this order: who decides,
-what tools ask for, deletions, brokers alive, topics, and for each topic its assignment, its
+what tools ask for, topics, deletions, brokers alive, and for each topic its assignment, its
 settings and its states.
 """
 
@@ -26,7 +26,7 @@ _ALWAYS: Final = (
     znodes.PRODUCER_IDS,
 )
 """Watched whether they are there or not."""
-_LISTED: Final = (znodes.DELETE_TOPICS, znodes.BROKER_IDS)
+_LISTED: Final = (znodes.DELETE_TOPICS, znodes.BROKER_IDS, znodes.FOLDER_EVENTS)
 """Folders whose children are read, each."""
 _CONFIG_FOLDERS: Final = tuple(
     f"{znodes.CONFIG}/{folder}" for folder in znodes.CONFIG_FOLDERS.values() if folder != "topics"
@@ -47,6 +47,9 @@ class ZnodesReader:
         self._under_way = 0
         self._failed = False
         self._children: dict[str, frozenset[str]] = {}
+        self._watched: dict[str, int] = {}
+        """By topic: of how many partitions states are watched. A commit of this session's own puts
+        topics into the view, so the view does not tell."""
         self._finding: set[str] = set()
         self._last_change = ""
         """The newest notification of settings that was acted on."""
@@ -55,11 +58,12 @@ class ZnodesReader:
         """Everything anew."""
         self._failed = False
         self._children.clear()
+        self._watched.clear()
         for path in _ALWAYS:
             self._read(path)
+        self._list(znodes.TOPICS, self._topics_listed)
         for path in _LISTED:
             self._list(path, self._listed)
-        self._list(znodes.TOPICS, self._topics_listed)
         for path in _CONFIG_FOLDERS:
             self._list(path, self._listed, watch=False)
         self._list(znodes.CONFIG_CHANGES, self._changes_listed)
@@ -128,13 +132,17 @@ class ZnodesReader:
         if is_topic and node is None:
             self._drop_topic(parts[3])
             return
-        before = self._view.topic_node(parts[3]) if is_topic else None
-        known = 0 if before is None else len(before.partitions)
         self._view.put(path, node)
-        after = self._view.topic_node(parts[3]) if is_topic else None
-        if after is not None:
-            for index in range(known, len(after.partitions)):
-                self._read(znodes.state_path(parts[3], index))
+        if is_topic:
+            self._watch_states(parts[3])
+
+    def _watch_states(self, topic: str) -> None:
+        """Of those partitions that have come since the last look."""
+        node = self._view.topic_node(topic)
+        if node is not None:
+            for index in range(self._watched.get(topic, 0), len(node.partitions)):
+                self._read(znodes.state_path(topic, index))
+            self._watched[topic] = len(node.partitions)
 
     # Folders.
 
@@ -176,14 +184,13 @@ class ZnodesReader:
             if name not in self._children[path]:
                 self._drop_topic(name)
         for name in new:
-            topic = self._view.topic_node(name)
-            for index in range(0 if topic is None else len(topic.partitions)):
-                self._read(znodes.state_path(name, index))
+            self._watch_states(name)
             self._read(f"{path}/{name}")
             self._read_config(f"{znodes.CONFIG}/topics/{name}")
 
     def _drop_topic(self, name: str) -> None:
         """Its settings may have been left behind."""
+        self._watched.pop(name, None)
         if self._view.topic_node(name) is not None:
             self._view.drop_topic(name)
             self._read_config(f"{znodes.CONFIG}/topics/{name}")

@@ -13,11 +13,11 @@ brokers all support is taken as finalized.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeVar
 
 from kafkalite.controller.features import FINALIZED, METADATA_VERSION, SUPPORTED
-from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange
+from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange, whole
 from kafkalite.metadata.draft import merged
 from kafkalite.metadata.image import (
     BrokerImage,
@@ -29,10 +29,11 @@ from kafkalite.metadata.image import (
 )
 from kafkalite.metadata.store import BrokerRegistration, LiveBroker
 from kafkalite.ports.zookeeper import Node
-from kafkalite.stores import znodes, znodes_lives
-from kafkalite.stores.znodes import TopicNode
+from kafkalite.stores import znodes, znodes_deletions, znodes_lives
+from kafkalite.stores.znodes import StateNode, TopicNode
 from kafkalite.types import (
     NO_LEADER,
+    ZERO_UUID,
     BrokerEpoch,
     BrokerId,
     ControllerEpoch,
@@ -50,8 +51,14 @@ class ZnodesView:
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
+        self._below: dict[str, dict[str, None]] = {}
         self._topics: dict[str, TopicNode] = {}
+        self._states: dict[str, StateNode | None] = {}
+        """What was read of states, by their paths; None: not to be understood."""
         self._dirty_topics: dict[str, None] = {}
+        """To be made anew as a whole."""
+        self._dirty_states: dict[str, set[int]] = {}
+        """Topics of which only these partitions are other than in the image."""
         self._dirty_brokers: dict[BrokerId, None] = {}
         self._dirty_configs: dict[ConfigResource, None] = {}
         self._outlived: dict[str, None] = {}
@@ -63,6 +70,8 @@ class ZnodesView:
         """That are there, of those with settings."""
         self.config_changes: tuple[str, ...] = ()
         """Names of the notifications of settings, the oldest first."""
+        self.going: dict[str, TopicImage] = {}
+        """Topics whose deletion has begun. They are not in the image."""
         self.incomplete: dict[str, None] = {}
         """Topics that lack states or an id: another made them, and they wait for the
         controller."""
@@ -74,29 +83,44 @@ class ZnodesView:
         """As it was read last."""
         return self._nodes.get(path)
 
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """All, as they were read last, by path."""
+        return self._nodes
+
     def topic_node(self, name: str) -> TopicNode | None:
         """None when it is not there, or not to be understood."""
         return self._topics.get(name)
+
+    def state(self, path: str) -> StateNode | None:
+        """Of a partition; None when it is not there, or not to be understood."""
+        if path not in self._nodes:
+            return None
+        if path not in self._states:
+            self._states[path] = self._parsed(path, znodes.read_state)
+        return self._states[path]
 
     def topic_names(self) -> tuple[str, ...]:
         """Of all that were read, those that are not in the image too."""
         return tuple(self._topics)
 
     def below(self, folder: str) -> tuple[str, ...]:
-        """The names of the znodes right below that were put."""
-        above = f"{folder}/"
-        found = (path[len(above) :] for path in self._nodes if path.startswith(above))
-        return tuple(name for name in found if "/" not in name)
+        """The names of the znodes right below that were put; not of topics and partitions."""
+        return tuple(self._below.get(folder, ()))
 
     def put(self, path: str, node: Node | None) -> None:
         """It was read; None: it is not there."""
         before = self._nodes.get(path)
         if before == node:
             return
+        parent, _, name = path.rpartition("/")
         if node is None:
             del self._nodes[path]
+            self._below.get(parent, {}).pop(name, None)
         else:
             self._nodes[path] = node
+            if not path.startswith(f"{znodes.TOPICS}/"):
+                self._below.setdefault(parent, {})[name] = None
             self._zxid = max(self._zxid, node.stat.mzxid, node.stat.czxid)
         self._mark(path)
 
@@ -138,6 +162,12 @@ class ZnodesView:
         """One of them."""
         return _live(self.image.brokers[id])
 
+    def all_there_is(self) -> MetadataDelta:
+        """All of the image as new, and topics that are going as deleted: who was away drops them
+        now. Those without an id are of no broker that is here."""
+        gone = tuple(topic for topic in self.going.values() if topic.id != ZERO_UUID)
+        return whole(self.image)._replace(deleted=gone)
+
     def refresh(self) -> Fold | None:
         """Make the image what was put; None when it was so before."""
         base = self.image
@@ -169,9 +199,10 @@ class ZnodesView:
             configs=tuple(c for c in configs if image.configs.get(c) != base.configs.get(c)),
             features=image.features != base.features,
         )
-        for name in self._dirty_topics:
+        for name in (*self._dirty_topics, *self._dirty_states):
             self._judge(name, image.topics.get(name))
         self._dirty_topics.clear()
+        self._dirty_states.clear()
         self._dirty_brokers.clear()
         self._dirty_configs.clear()
         if image == base._replace(end_offset=image.end_offset):
@@ -186,11 +217,14 @@ class ZnodesView:
             case ["brokers", "topics", name]:
                 self._read_topic(name)
                 self._dirty_topics[name] = None
-            case ["brokers", "topics", name, "partitions", _, "state"]:
-                self._dirty_topics[name] = None
+            case ["brokers", "topics", name, "partitions", index, "state"] if index.isdecimal():
+                self._states.pop(path, None)
+                self._dirty_states.setdefault(name, set()).add(int(index))
             case ["brokers", "ids", id] if id.isdecimal():
                 self._dirty_brokers[BrokerId(int(id))] = None
                 self._look_again_at(BrokerId(int(id)))
+            case ["admin", "delete_topics", name]:
+                self._dirty_topics[name] = None
             case ["controller"]:
                 self._dirty_topics.update(self._outlived)
             case ["config", *_]:
@@ -217,9 +251,12 @@ class ZnodesView:
         base = self.image.topics
         topics: dict[str, TopicImage | None] = {}
         deleted, created, changed = [], [], []
-        for name in self._dirty_topics:
+        for name in dict.fromkeys((*self._dirty_topics, *self._dirty_states)):
             before = base.get(name)
-            after = self._topic(name, before)
+            if name in self._dirty_topics or before is None or not self._is_whole(name, before):
+                after = self._topic(name, before)
+            else:
+                after = self._with_states(before, self._dirty_states[name])
             if after == before:
                 continue
             topics[name] = after
@@ -243,7 +280,7 @@ class ZnodesView:
     def _topic(self, name: str, before: TopicImage | None) -> TopicImage | None:
         self._outlived.pop(name, None)
         node = self._topics.get(name)
-        if node is None:
+        if self._is_going(name, node) or node is None:
             return None
         id = node.id
         if id is None and before is not None:  # A tool of Kafka 2.7 or older wrote it anew.
@@ -257,31 +294,67 @@ class ZnodesView:
             return None
         return TopicImage(name, id, partitions)
 
+    def _is_going(self, name: str, node: TopicNode | None) -> bool:
+        was = self.going.pop(name, None) is not None
+        is_going = node is not None and znodes_deletions.has_begun(
+            name, node, self._nodes, self.state
+        )
+        if node is not None and is_going:
+            self.going[name] = znodes_deletions.begun(name, node)
+        if was != is_going:
+            self._dirty_configs[ConfigResource(ConfigResourceType.TOPIC, name)] = None
+        return is_going
+
+    def _is_whole(self, name: str, topic: TopicImage) -> bool:
+        """Whether all its partitions are in the image, led by whom the states name, and it stays
+        there."""
+        node = self._topics.get(name)
+        is_known = node is not None and len(node.partitions) == len(topic.partitions)
+        is_wanted = znodes_deletions.wish_path(name) not in self._nodes
+        return is_known and is_wanted and name not in self._outlived
+
+    def _with_states(self, topic: TopicImage, indexes: Collection[int]) -> TopicImage:
+        """A topic can be large, and its states come in one by one."""
+        node = self._topics[topic.name]
+        partitions = list(topic.partitions)
+        for index in sorted(indexes):
+            if index < len(partitions):
+                old = partitions[index]
+                partitions[index] = self._partition(topic.name, index, node, old) or old
+        return topic._replace(partitions=tuple(partitions))
+
     def _partitions(
         self, name: str, topic: TopicNode, before: TopicImage | None
     ) -> Iterator[PartitionImage]:
         """Those from 0 on that have a state."""
         known = () if before is None else before.partitions
-        for index, assignment in enumerate(topic.partitions):
-            path = znodes.state_path(name, index)
-            state = self._parsed(path, znodes.read_state)
+        for index in range(len(topic.partitions)):
             old = known[index] if index < len(known) else None
-            if state is None:
-                if old is None:
-                    return
-                yield old
-                continue
-            partition = PartitionImage(
-                replicas=assignment.replicas,
-                isr=state.isr,
-                leader=self._leader(name, path, state.leader),
-                leader_epoch=state.leader_epoch,
-                partition_epoch=self._nodes[path].stat.version,
-                removing_replicas=assignment.removing,
-                adding_replicas=assignment.adding,
-                leader_recovery_state=state.recovery_state,
-            )
-            yield old if old == partition else partition
+            partition = self._partition(name, index, topic, old)
+            if partition is None:
+                return
+            yield partition
+
+    def _partition(
+        self, name: str, index: int, topic: TopicNode, old: PartitionImage | None
+    ) -> PartitionImage | None:
+        """As its state has it; without one as it was."""
+        path = znodes.state_path(name, index)
+        state = self.state(path)
+        if state is None:
+            return old
+        assignment = topic.partitions[index]
+        partition = PartitionImage(
+            replicas=assignment.replicas,
+            isr=state.isr,
+            leader=self._leader(name, path, state.leader),
+            leader_epoch=state.leader_epoch,
+            partition_epoch=self._nodes[path].stat.version,
+            removing_replicas=assignment.removing,
+            adding_replicas=assignment.adding,
+            leader_recovery_state=state.recovery_state,
+        )
+        return old if old == partition else partition
 
     def _leader(self, topic: str, path: str, named: BrokerId) -> BrokerId:
         if not znodes_lives.is_earlier(self._nodes[path], self._nodes, named):
@@ -291,7 +364,7 @@ class ZnodesView:
 
     def _as_it_stands(self, topic: TopicImage) -> TopicImage:
         states = (
-            self._parsed(znodes.state_path(topic.name, index), znodes.read_state)
+            self.state(znodes.state_path(topic.name, index))
             for index in range(len(topic.partitions))
         )
         return topic._replace(
@@ -319,7 +392,8 @@ class ZnodesView:
 
     def _config(self, resource: ConfigResource) -> dict[str, str] | None:
         path = znodes.config_path(resource)
-        return None if path is None else self._parsed(path, znodes.read_config)
+        is_going = resource.type == ConfigResourceType.TOPIC and resource.name in self.going
+        return None if path is None or is_going else self._parsed(path, znodes.read_config)
 
     def _parsed(self, path: str, read: Callable[[bytes | None], T]) -> T | None:
         """None when it is not there, or not to be understood."""

@@ -13,10 +13,8 @@ reads it itself, and what the controller sends only tells it what to wait for.
 Kafka differs: a broker does not start while the registration of its earlier life is still there,
 for as long as a session lasts. Here it waits for that to go.
 
-Kafka differs: a topic is deleted there when all brokers that have it live, and until then waits
-below `/admin/delete_topics` with partitions that nobody leads. Here it is deleted at once: a broker
-that was away sets its folders aside when it is back, and nobody waits for one that never comes. But
-a Kafka that was away keeps its folders, for nobody tells it.
+A topic that is deleted is gone for clients at once. Its znodes go when all brokers with replicas of
+it have dropped them, those that are away when they are back (`znodes_deletions.py`).
 
 Kafka differs: versions 0 of OffsetCommit and OffsetFetch keep offsets in `/consumers/GROUP/offsets`
 there. Kafka 4 has taken those versions away, and here they are not listed either: what consumers
@@ -29,11 +27,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, assert_never
 
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.delta import MetadataDelta, whole
+from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -48,6 +47,7 @@ from kafkalite.metadata.store import (
     Loaded,
     SessionLost,
     StoreEvent,
+    TopicGone,
 )
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
@@ -56,17 +56,21 @@ from kafkalite.ports.zookeeper import (
     Check,
     ChildrenChanged,
     Connected,
+    Create,
     Disconnected,
+    Done,
     Expired,
     Failure,
     Refused,
     ZooKeeper,
     ZooKeeperEvent,
 )
+from kafkalite.stores import znodes
 from kafkalite.stores.znodes_changes import ChangePlan
 from kafkalite.stores.znodes_reader import ZnodesReader
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.stores.zookeeper_commit import ZnodesCommit
+from kafkalite.stores.zookeeper_deletions import Deletions, Stop
 from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.stores.zookeeper_election import ZooKeeperElection
 from kafkalite.stores.zookeeper_registration import ZooKeeperRegistration
@@ -95,11 +99,16 @@ class ZooKeeperStore:
         clock: Clock,
         entropy: Entropy,
         spread: Spread = _nobody_else,
+        stop: Stop = lambda topic, on_stopped: on_stopped(),
         on_fold: ImageWatcher = lambda image, delta: None,
+        on_folder_failed: Callable[[BrokerId], None] = lambda broker_id: None,
         *,
         deletes_topics: bool = True,
     ) -> None:
         """`cluster_id` as `found_cluster` gave it; `on_fold` is called after watchers were.
+        `stop` has other brokers drop their replicas of a topic that is deleted.
+        `on_folder_failed`: this broker is the controller, and is to find out which replicas that
+        broker has lost.
         `deletes_topics`: what tools wish for is done (`delete.topic.enable`).
         Without `spread` a commit is answered when it is durable and this broker has folded it; the
         others follow a moment later."""
@@ -108,7 +117,9 @@ class ZooKeeperStore:
         self.clock = clock
         self.entropy = entropy
         self.spread = spread
+        self.stop = stop
         self.on_fold = on_fold
+        self.on_folder_failed = on_folder_failed
         self.deletes_topics = deletes_topics
         self._ended: list[ZooKeeperMetadataSession] = []
         self._sessions: dict[BrokerId, ZooKeeperMetadataSession] = {}
@@ -158,6 +169,7 @@ class _Term(NamedTuple):
     epoch: ControllerEpoch
     fence: Check
     edits: ForeignEdits
+    deletions: Deletions
 
 
 class ZooKeeperMetadataSession:
@@ -179,6 +191,8 @@ class ZooKeeperMetadataSession:
         self._committing = False
         self._gone: dict[BrokerId, BrokerEpoch] = {}
         """Who left while nobody here was told."""
+        self._has_failures = False
+        """A log folder has failed, and nobody was told."""
         self._is_whole = False
         """All was read at least once."""
         self._is_open = True
@@ -208,10 +222,16 @@ class ZooKeeperMetadataSession:
         self._term = None
         self._consider()
 
+    def folder_failed(self) -> None:
+        """See `MetadataSession`. It is written when there is a connection again."""
+        self._has_failures = True
+        self._consider()
+
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         """See `MetadataSession`. All was read anew after the election."""
         if self._is_open:
-            on_loaded(Loaded(self._view.image_to_decide_on(), self._view.live_brokers()))
+            view = self._view
+            on_loaded(Loaded(view.image_to_decide_on(), view.live_brokers(), tuple(view.going)))
 
     def commit(
         self,
@@ -254,7 +274,7 @@ class ZooKeeperMetadataSession:
         if self._is_open:
             self._watchers.append(watcher)
             if self._is_whole:
-                watcher(self._view.image, whole(self._view.image))
+                watcher(self._view.image, self._view.all_there_is())
 
     def close(self) -> None:
         """See `MetadataSession`."""
@@ -327,6 +347,10 @@ class ZooKeeperMetadataSession:
         if term is not None:
             for edit in term.edits.news(None if first else delta):
                 self._listener(edit)
+            for id in term.edits.failures():
+                self._store.on_folder_failed(id)
+            if self._store.deletes_topics:
+                term.deletions.look()
             self._tidy(term)
 
     def _fold(self, *, is_first: bool = False) -> MetadataDelta | None:
@@ -336,7 +360,7 @@ class ZooKeeperMetadataSession:
         if folded is None and not is_first:
             return None
         image = self._view.image
-        delta = whole(image) if is_first or folded is None else folded.delta
+        delta = self._view.all_there_is() if is_first or folded is None else folded.delta
         for watcher in self._watchers:
             try:
                 watcher(image, delta)
@@ -365,16 +389,29 @@ class ZooKeeperMetadataSession:
         if not self._is_whole or not self._is_open:
             return
         self._registration.consider()
+        if self._has_failures:
+            self._tell_failures()
         if self._term is not None and not self._election.is_ours:
             self._term = None
             self._listener(Deposed())
         self._election.consider(has_term=self._term is not None)
 
+    def _tell_failures(self) -> None:
+        def done(result: tuple[Done, ...] | Refused) -> None:
+            self._has_failures |= isinstance(result, Refused)
+
+        self._has_failures = False
+        data = znodes.write_folder_event(self.broker_id)
+        self._zookeeper.multi([Create(znodes.FOLDER_EVENT, data, sequential=True)], done)
+
     def _begin_term(self, epoch: ControllerEpoch, fence: Check) -> None:
         """All was read anew since the election."""
         store = self._store
         edits = ForeignEdits(self._view, store.entropy, deletes_topics=store.deletes_topics)
-        self._term = _Term(epoch, fence, edits)
+        deletions = Deletions(
+            self._zookeeper, self._view, fence, store.stop, partial(self._topic_is_gone, epoch)
+        )
+        self._term = _Term(epoch, fence, edits, deletions)
         self._listener(Elected(epoch))
         image = self._view.image
         named = {
@@ -387,6 +424,12 @@ class ZooKeeperMetadataSession:
         for id in sorted(gone):
             if id not in image.brokers and id != NO_LEADER and self._term is not None:
                 self._listener(BrokerLeft(id, gone[id]))
+        store.on_folder_failed(self.broker_id)  # Others say it when they are told of the term.
+
+    def _topic_is_gone(self, epoch: ControllerEpoch, name: str) -> None:
+        self._fold()
+        if self._term is not None and self._term.epoch == epoch:
+            self._listener(TopicGone(name))
 
     # Commits.
 

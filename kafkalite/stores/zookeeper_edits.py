@@ -58,6 +58,19 @@ class ForeignEdits:
             values = image.configs.get(resource, {})
             yield ConfigsEdited(resource, tuple(values.items()))
 
+    def failures(self) -> tuple[BrokerId, ...]:
+        """Brokers that have lost a log folder: each is to be asked what of its replicas is left."""
+        brokers: dict[BrokerId, None] = {}
+        for name in self._view.below(znodes.FOLDER_EVENTS):
+            path = f"{znodes.FOLDER_EVENTS}/{name}"
+            node = self._view.node(path)
+            if node is not None and self._tell(path):
+                try:
+                    brokers[znodes.read_folder_event(node.data)] = None
+                except ValueError as error:
+                    _log.warning("%s is passed over: %s", path, error)
+        return tuple(brokers)
+
     def done(self) -> Iterator[Operation]:
         """Wishes that are fulfilled, or can't be: their znodes go."""
         view = self._view
@@ -76,6 +89,9 @@ class ForeignEdits:
                 yield SetData(znodes.topic_path(name), data, raw.stat.version)
         for name in view.config_changes[:-MOST_NOTIFICATIONS]:
             yield Delete(f"{znodes.CONFIG_CHANGES}/{name}")
+        for name in view.below(znodes.FOLDER_EVENTS):
+            if not self._is_news(f"{znodes.FOLDER_EVENTS}/{name}"):
+                yield Delete(f"{znodes.FOLDER_EVENTS}/{name}")
         yield from self._reassigned()
 
     def _reassigned(self) -> Iterator[Operation]:

@@ -57,8 +57,13 @@ def assignment(partition: int, *replicas: int) -> PartitionAssignment:
 class Cluster:
     """Decides and applies at once, as a driver over a store that never fails."""
 
-    def __init__(self, *brokers: int, defaults: TopicDefaults | None = None) -> None:
-        self.settings = ControllerSettings(topics=defaults or TopicDefaults())
+    def __init__(
+        self,
+        *brokers: int,
+        defaults: TopicDefaults | None = None,
+        settings: ControllerSettings | None = None,
+    ) -> None:
+        self.settings = settings or ControllerSettings(topics=defaults or TopicDefaults())
         self.controller = Controller(self.settings)
         self.records: tuple[Change, ...] = ()
         """Of the last event."""

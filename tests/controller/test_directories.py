@@ -9,6 +9,7 @@ from kafkalite.controller.events import (
     AssignDirectories,
     DirectoriesKnown,
     FailDirectories,
+    FailReplicas,
     NewTopic,
     RegisterBroker,
     ReplicaDirectory,
@@ -19,7 +20,7 @@ from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
 )
-from kafkalite.types import BrokerEpoch, BrokerId, Uuid
+from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId, Uuid
 from tests.controller.sample_cluster import Cluster, broker_registration, uuid
 
 A, B, C = uuid(0xA), uuid(0xB), uuid(0xC)
@@ -150,3 +151,22 @@ def test_a_directory_that_nobody_told_is_not_offline() -> None:
     assert not first._replace(directories=()).is_offline(ONE, (A,))
     assert not first._replace(directories=(C,)).is_offline(ONE, ())
     assert first._replace(directories=(C,)).is_offline(ONE, (A, B))
+
+
+def test_others_lead_what_a_broker_has_said_to_be_on_no_disk() -> None:
+    cluster = Cluster(1, 2)
+    cluster.create(NewTopic("t", 2, 2))
+    before = [partition(cluster, index) for index in (0, 1)]
+    (led,) = [index for index in (0, 1) if before[index].leader == 1]
+    epoch = BrokerEpoch(1)
+    cluster.feed(FailReplicas(ONE, BrokerEpoch(9), ((topic_id(cluster), led),)))
+    assert cluster.records == (), "another life of it"
+    lost = ((topic_id(cluster), led), (topic_id(cluster), 7), (uuid(99), 0))
+    assert cluster.feed(FailReplicas(ONE, epoch, lost)) is None
+    assert [each.leader for each in (partition(cluster, 0), partition(cluster, 1))] == [2, 2]
+    assert partition(cluster, led).isr == (2,)
+    assert partition(cluster, 1 - led) == before[1 - led]
+    cluster.feed(FailReplicas(ONE, epoch, lost))
+    assert cluster.records == (), "it is known"
+    cluster.feed(FailReplicas(BrokerId(2), BrokerEpoch(2), ((topic_id(cluster), led),)))
+    assert (partition(cluster, led).leader, partition(cluster, led).isr) == (NO_LEADER, (2,))

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from kafkalite.controller.events import Body, Event, LoseBroker, StartTerm
+from kafkalite.controller.events import Body, Event, FailReplicas, FreeName, LoseBroker, StartTerm
 from kafkalite.controller.replica_events import BalanceLeaders, ElectUncleanLeaders
 
 
@@ -22,4 +22,11 @@ def test_events_and_answers_cannot_be_changed(cls: type[LoseBroker]) -> None:
 
 def test_nobody_waits_for_what_the_store_and_timers_tell() -> None:
     silent = {cls for cls in get_args(Event) if cls._field_defaults.get("token", 0) is None}
-    assert silent == {LoseBroker, StartTerm, BalanceLeaders, ElectUncleanLeaders}
+    assert silent == {
+        LoseBroker,
+        StartTerm,
+        BalanceLeaders,
+        ElectUncleanLeaders,
+        FailReplicas,
+        FreeName,
+    }

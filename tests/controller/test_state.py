@@ -36,3 +36,11 @@ def test_a_state_can_begin_with_an_image() -> None:
     assert again.colliding_topic("a.b") == "a_b"
     again.apply(RemoveTopicRecord(topic_id=uuid(1)))
     assert again.colliding_topic("a.b") is None
+
+
+def test_names_of_deleted_topics_are_kept_where_the_store_says_when_they_are_free() -> None:
+    for keeps, left in ((True, ["earlier", "a"]), (False, ["earlier"])):
+        state = ControllerState(MetadataImage(), ["earlier"], keeps_names=keeps)
+        state.apply(TopicRecord(name="a", topic_id=uuid(1)))
+        state.apply(RemoveTopicRecord(topic_id=uuid(1)))
+        assert list(state.going) == left

@@ -8,11 +8,12 @@ from kafkalite.controller import topics
 from kafkalite.controller.events import (
     CreatedTopic,
     DeletedTopic,
+    FreeName,
     NewTopic,
     RefusedTopic,
     TopicToDelete,
 )
-from kafkalite.controller.settings import TopicDefaults
+from kafkalite.controller.settings import ControllerSettings, TopicDefaults
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.metadata_records import (
     ConfigRecord,
@@ -348,3 +349,18 @@ def test_one_request_deletes_so_many_topics_and_no_more(monkeypatch: pytest.Monk
         ("c", ErrorCode.UNKNOWN_SERVER_ERROR, None),
     ]
     assert list(cluster.controller.image.topics) == ["c"]
+
+
+def test_a_name_is_taken_until_nothing_is_left_of_a_deleted_topic() -> None:
+    """As over ZooKeeper; the words are Kafka 3.9's (`AdminZkClient.validateTopicCreate`)."""
+    cluster = Cluster(1, settings=ControllerSettings(keeps_names_of_deleted=True))
+    cluster.create(NewTopic("t"))
+    assert cluster.delete(TopicToDelete("t")).topics[0].code is ErrorCode.NONE
+    assert cluster.create_one(NewTopic("t")) == RefusedTopic(
+        "t", ErrorCode.TOPIC_ALREADY_EXISTS, "Topic 't' is marked for deletion."
+    )
+    missing = cluster.delete(TopicToDelete("t")).topics[0].code
+    assert missing is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert cluster.feed(FreeName("t")) is None
+    assert cluster.records == ()
+    assert isinstance(cluster.create_one(NewTopic("t")), CreatedTopic)

@@ -218,6 +218,9 @@ class SlowSession:
     def resign(self) -> None:
         self._inner.resign()
 
+    def folder_failed(self) -> None:
+        self._inner.folder_failed()
+
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         if self.slow_load:
             self.loading.append(lambda: self._inner.load(on_loaded))

@@ -19,13 +19,28 @@ from kafkalite.metadata.image import (
     TopicImage,
 )
 from kafkalite.protocol.codec import decode, encode
-from kafkalite.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
-from kafkalite.protocol.messages.stop_replica import StopReplicaRequest
+from kafkalite.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
+from kafkalite.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
 from kafkalite.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.server.inter_broker import AGAIN_MS, InterBrokerPushes, requests_for
+from kafkalite.server.inter_broker import (
+    AGAIN_MS,
+    InterBrokerPushes,
+    Replicas,
+    requests_for,
+    stop_of_deleted,
+)
 from kafkalite.testing.clock import SteerableClock
-from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch, Uuid
+from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch, Offset, Uuid
 from tests.controller.sample_cluster import uuid
 from tests.stores.golden_znodes import FOLDER
 
@@ -179,18 +194,16 @@ def test_a_new_controller_tells_everything_and_then_what_changes() -> None:
     assert told.becomes(WITH_TOPIC) == []
     joined = WITH_TOPIC._replace(brokers={**WITH_TOPIC.brokers, BrokerId(4): broker(4)})
     assert told.becomes(joined) == [(id, "UpdateMetadata") for id in (2, 3, 4)]
-    assert told.becomes(joined._replace(topics={}, topics_by_id={})) == [
-        (2, "UpdateMetadata"), (2, "StopReplica"),
-        (3, "UpdateMetadata"), (3, "StopReplica"),
-        (4, "UpdateMetadata"),
-    ]  # fmt: skip
+    without = joined._replace(topics={}, topics_by_id={})
+    assert told.becomes(without) == [(id, "UpdateMetadata") for id in (2, 3, 4)]
 
 
 def test_what_is_deleted_or_moved_away_is_stopped() -> None:
     gone = MetadataDelta(deleted=(TOPIC,))
-    update, stop = requests_for(BARE, gone, broker(2), PLAINTEXT)
+    (update,) = requests_for(BARE, gone, broker(2), PLAINTEXT)
     assert isinstance(update, UpdateMetadataRequest)
     assert [s.leader for t in update.topic_states for s in t.partition_states] == [-2]
+    stop: Request = stop_of_deleted(BARE, TOPIC, broker(2))
     assert isinstance(stop, StopReplicaRequest)
     (state,) = stop.topic_states[0].partition_states
     assert (state.leader_epoch, state.delete_partition) == (-2, True)
@@ -240,3 +253,128 @@ async def test_who_does_not_answer_is_told_everything_again() -> None:
     told.peers.took()
     told.clock.advance(AGAIN_MS)
     assert told.peers.took() == [], "one is gone, and the other has come anew"
+
+
+STOPPED = StopReplicaResponse()
+ALONE = BARE._replace(brokers={id: BARE.brokers[id] for id in (ONE, BrokerId(2))})
+
+
+def test_all_who_have_replicas_are_asked_to_drop_them() -> None:
+    told, done = Told(), list[str]()
+    told.becomes(BARE)
+    told.pushes.stop(TOPIC, lambda: done.append("t"))
+    assert told.peers.took() == [(2, "StopReplica"), (3, "StopReplica")]
+    told.peers.answer(STOPPED)
+    assert done == ["t"]
+    mine = TOPIC._replace(partitions=(TOPIC.partitions[0]._replace(replicas=ids([1])),))
+    told.pushes.stop(mine, lambda: done.append("mine"))
+    assert done == ["t", "mine"], "this broker has dropped it already"
+
+
+def test_who_is_away_is_asked_when_it_is_back() -> None:
+    told, done = Told(), list[str]()
+    told.becomes(ALONE)
+    told.pushes.stop(TOPIC, lambda: done.append("t"))
+    assert told.peers.took() == [(2, "StopReplica")]
+    told.peers.answer(STOPPED)
+    told.becomes(ALONE._replace(end_offset=Offset(9)))
+    assert done == []
+    assert told.becomes(BARE)[-1] == (3, "StopReplica")
+    told.peers.answer(STOPPED)
+    assert done == ["t"]
+    assert told.becomes(ALONE) == [(2, "UpdateMetadata")]
+    assert (3, "StopReplica") not in told.becomes(BARE), "it was asked for"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        StopReplicaResponse(error_code=ErrorCode.STALE_BROKER_EPOCH),
+        StopReplicaResponse(
+            partition_errors=[StopReplicaPartitionError(error_code=ErrorCode.KAFKA_STORAGE_ERROR)]
+        ),
+        KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_who_refuses_is_asked_again_in_its_next_life(
+    refusal: StopReplicaResponse | KafkaError,
+) -> None:
+    told, done = Told(), list[str]()
+    told.becomes(BARE)
+    told.pushes.stop(TOPIC, lambda: done.append("t"))
+    told.peers.answer(refusal)
+    assert done == []
+    told.peers.took()
+    again = {**BARE.brokers, BrokerId(2): broker(2, epoch=6), BrokerId(3): broker(3, epoch=6)}
+    stops = told.becomes(BARE._replace(brokers=again))
+    assert [id for id, api in stops if api == "StopReplica"] == [2, 3]
+    told.peers.answer(STOPPED)
+    assert done == ["t"]
+
+
+@pytest.mark.anyio
+async def test_who_does_not_answer_is_asked_again_to_drop_it() -> None:
+    told, done = Told(), list[str]()
+    told.becomes(BARE)
+    told.pushes.stop(TOPIC, lambda: done.append("t"))
+    told.peers.took()
+    told.peers.answer(KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+    told.clock.advance(AGAIN_MS)
+    assert [id for id, api in told.peers.took() if api == "StopReplica"] == [2, 3]
+    told.peers.answer(STOPPED)
+    assert done == ["t"]
+
+
+def test_who_is_controller_no_more_asks_nobody_to_drop_anything() -> None:
+    told, done = Told(), list[str]()
+    told.becomes(ALONE)
+    told.pushes.stop(TOPIC, lambda: done.append("t"))
+    told.peers.answer(STOPPED)
+    told.becomes(ALONE._replace(controller_id=BrokerId(2)))
+    assert (3, "StopReplica") not in told.becomes(BARE)
+    assert done == []
+
+
+def storage_error(topic: TopicImage) -> LeaderAndIsrResponse:
+    error = LeaderAndIsrPartitionError(error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    return LeaderAndIsrResponse(
+        topics=[LeaderAndIsrTopicError(topic_id=topic.id, partition_errors=[error])]
+    )
+
+
+def test_replicas_on_no_disk_are_told_to_the_controller() -> None:
+    told, offline = Told(), list[tuple[int, Replicas]]()
+    told.pushes.on_offline = lambda broker, replicas: offline.append((broker.id, replicas))
+    told.becomes(WITH_TOPIC)
+    told.peers.answer()
+    told.peers.took()
+    told.pushes.look_for_offline(BrokerId(3))
+    assert told.peers.took() == [
+        (3, "UpdateMetadata"),
+        (3, "LeaderAndIsr"),
+        (3, "UpdateMetadata"),
+    ], "it is told of all that it has"
+    told.peers.answer(storage_error(TOPIC))
+    assert offline == [(3, ((TOPIC.id, 0),))] * 3  # Each of the three was answered so here.
+    told.pushes.look_for_offline(BrokerId(9))
+    assert told.peers.took() == [], "it is away: its next registration tells"
+
+
+def test_a_controller_looks_for_its_own_as_well() -> None:
+    told, offline = Told(), list[tuple[int, Replicas]]()
+    told.pushes.on_offline = lambda broker, replicas: offline.append((broker.id, replicas))
+    told.becomes(WITH_TOPIC)
+    told.pushes.look_for_offline(ONE)
+    assert offline == []
+    told.pushes.lost_here = lambda: ((TOPIC.id, 0),)
+    told.pushes.look_for_offline(ONE)
+    assert offline == [(1, ((TOPIC.id, 0),))]
+
+
+def test_who_was_deposed_meanwhile_leaves_it_to_the_next_one() -> None:
+    told, offline = Told(), list[tuple[int, Replicas]]()
+    told.pushes.on_offline = lambda broker, replicas: offline.append((broker.id, replicas))
+    told.becomes(WITH_TOPIC)
+    told.becomes(WITH_TOPIC._replace(controller_id=BrokerId(2)))
+    told.peers.answer(storage_error(TOPIC))
+    assert offline == []

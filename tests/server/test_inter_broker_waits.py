@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import MetadataImage, TopicImage
 from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -15,6 +17,7 @@ from kafkalite.protocol.messages.leader_and_isr import (
 from kafkalite.protocol.messages.stop_replica import (
     StopReplicaPartitionState,
     StopReplicaRequest,
+    StopReplicaResponse,
     StopReplicaTopicState,
 )
 from kafkalite.protocol.messages.update_metadata import (
@@ -25,9 +28,10 @@ from kafkalite.protocol.messages.update_metadata import (
 from kafkalite.protocol.schema import Response
 from kafkalite.server.apis import leader_and_isr, stop_replica, update_metadata
 from kafkalite.server.awaited_images import WITHIN_MS, AwaitedImages
+from kafkalite.server.inter_broker_waits import Told, all_folded
 from kafkalite.server.purgatory import Parked
 from kafkalite.testing.clock import SteerableClock
-from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch
+from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
 from tests.server.test_inter_broker import ONE, TOPIC, WITH_TOPIC
 
 
@@ -37,6 +41,11 @@ class Services:
         self.awaited = AwaitedImages()
         self.clock = SteerableClock()
         self.broker_id = BrokerId(2)
+        self.replicas = self
+        self.failed: set[tuple[Uuid, int]] = set()
+
+    def is_lost(self, topic_id: Uuid, index: int) -> bool:
+        return (topic_id, index) in self.failed
 
 
 class Context:
@@ -92,6 +101,17 @@ async def test_leaders_are_answered_when_they_are_folded() -> None:
 
 
 @pytest.mark.anyio
+async def test_what_is_on_no_disk_is_told_with_the_leaders() -> None:
+    ctx = Context()
+    ctx.folds(WITH_TOPIC)
+    ctx.services.failed.add((TOPIC.id, 0))
+    (answer,) = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of()))  # type: ignore[arg-type]  # As above.
+    assert isinstance(answer, LeaderAndIsrResponse)
+    codes = [e.error_code for t in answer.topics for e in t.partition_errors]
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+@pytest.mark.anyio
 async def test_old_news_is_answered_after_a_while() -> None:
     ctx = Context()
     answers = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of()))  # type: ignore[arg-type]  # As above.
@@ -132,14 +152,51 @@ def test_who_was_deposed_or_means_another_life_is_refused(
     assert update_metadata.refuse(update_metadata_of(1), code, "").error_code == code
 
 
-def test_stopped_replicas_are_noted() -> None:
-    state = StopReplicaPartitionState(partition_index=3, leader_epoch=-2, delete_partition=True)
-    request = StopReplicaRequest(
+@pytest.mark.anyio
+async def test_who_is_to_drop_a_topic_says_so_when_it_is_gone() -> None:
+    ctx = Context()
+    ctx.folds(WITH_TOPIC)
+    deleted = StopReplicaPartitionState(partition_index=3, leader_epoch=-2, delete_partition=True)
+    moved = StopReplicaPartitionState(partition_index=3, leader_epoch=2, delete_partition=True)
+    gone = answers_of(stop_replica.handle(ctx, stop_of(deleted)))  # type: ignore[arg-type]  # As above.
+    elsewhere = answers_of(stop_replica.handle(ctx, stop_of(moved)))  # type: ignore[arg-type]  # As above.
+    assert (len(gone), len(elsewhere)) == (0, 1)
+    ctx.folds(WITH_TOPIC._replace(topics={}, topics_by_id={}))
+    (answer,) = gone
+    assert isinstance(answer, StopReplicaResponse)
+    (error,) = answer.partition_errors
+    assert (error.topic_name, error.partition_index, error.error_code) == ("t", 3, 0)
+    refused = stop_replica.refuse(stop_of(moved), ErrorCode.NOT_CONTROLLER, "")
+    assert refused.error_code == ErrorCode.NOT_CONTROLLER
+
+
+def stop_of(state: StopReplicaPartitionState) -> StopReplicaRequest:
+    return StopReplicaRequest(
         controller_epoch=1,
         broker_epoch=5,
         topic_states=[StopReplicaTopicState(topic_name="t", partition_states=[state])],
     )
-    answer = stop_replica.handle(Context(), request)  # type: ignore[arg-type]  # As above.
-    (error,) = answer.partition_errors
-    assert (error.topic_name, error.partition_index, error.error_code) == ("t", 3, 0)
-    assert stop_replica.refuse(request, ErrorCode.NOT_CONTROLLER, "").error_code == 41
+
+
+class CountedTopics(dict[Uuid, TopicImage]):
+    looks = 0
+
+    def get(self, *words: Any) -> Any:  # Any: as `dict.get`.
+        self.looks += 1
+        return super().get(*words)
+
+
+def test_states_that_come_one_by_one_are_each_looked_at_once() -> None:
+    """With ten thousand partitions, all of them at each would take minutes."""
+    count = 100
+    old = TOPIC.partitions[0]
+    new = old._replace(leader_epoch=LeaderEpoch(1), partition_epoch=1)
+    is_there = all_folded(Told(TOPIC.id, index, 1, 1) for index in range(count))
+    topics = CountedTopics()
+    for done in range(count):
+        partitions = (new,) * done + (old,) * (count - done)
+        topics[TOPIC.id] = TOPIC._replace(partitions=partitions)
+        assert not is_there(MetadataImage(topics_by_id=topics))
+    topics[TOPIC.id] = TOPIC._replace(partitions=(new,) * count)
+    assert is_there(MetadataImage(topics_by_id=topics))
+    assert topics.looks <= 2 * count

@@ -69,6 +69,10 @@ class _Session:
         if not self._is_dead():
             self._inner.resign()
 
+    def folder_failed(self) -> None:
+        if not self._is_dead():
+            self._inner.folder_failed()
+
     def load(self, on_loaded: Callable[[Loaded], None]) -> None:
         if not self._is_dead():
             self._inner.load(on_loaded)

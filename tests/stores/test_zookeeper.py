@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -21,7 +22,7 @@ from kafkalite.metadata.store import (
     TopicAssigned,
     TopicUnwanted,
 )
-from kafkalite.ports.zookeeper import Create, Delete, SetData
+from kafkalite.ports.zookeeper import Create, Delete, Failure, Operation, Refused, SetData
 from kafkalite.protocol.messages.metadata_records import (
     PartitionChangeRecord,
     PartitionRecord,
@@ -31,7 +32,14 @@ from kafkalite.protocol.messages.metadata_records import (
 )
 from kafkalite.stores import znodes
 from kafkalite.stores.zookeeper_edits import MOST_NOTIFICATIONS
-from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, Uuid, parse_uuid
+from kafkalite.types import (
+    BrokerId,
+    ControllerEpoch,
+    LeaderEpoch,
+    TopicPartition,
+    Uuid,
+    parse_uuid,
+)
 from tests.metadata.sample_changes import partition, setting, topic, uuid
 from tests.stores.golden_znodes import MOMENTS, moment
 from tests.stores.zookeeper_cluster import Cluster, Member
@@ -81,7 +89,10 @@ def test_a_golden_moment_is_read_as_it_was(name: str) -> None:
     one = Member(golden(name), 7)
     image, nodes = one.image, moment(name)
     topics = {path.split("/")[3] for path in nodes if path.startswith(f"{znodes.TOPICS}/")}
-    assert set(image.topics) == topics
+    deleted = {name for name in topics if f"{znodes.DELETE_TOPICS}/{name}" in nodes}
+    assert set(image.topics) == topics - deleted
+    assert {each.name for each in one.deltas[0].deleted} == deleted
+    assert deleted == ({"cfg"} if name == "7-topic-deleted" else set())
     for index, each in enumerate(image.topics[GOLDEN_TOPIC].partitions):
         data = nodes[znodes.state_path(GOLDEN_TOPIC, index)].data
         assert data is not None
@@ -328,6 +339,31 @@ def test_a_state_that_another_has_set_ends_the_term(cluster: Cluster) -> None:
     assert isinstance(one.commit(changed(uuid(1), 0, leader=-1)), Committed)
 
 
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_commit_whose_answer_is_lost_ends_the_term(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, *, is_done: bool
+) -> None:
+    """Nobody knows what became of it, until everything is read anew."""
+    one = Member(cluster, 1)
+    session = one.session._zookeeper
+    multi = session.multi
+
+    def lose(operations: Sequence[Operation], on_done: Callable[[Refused], None]) -> None:
+        monkeypatch.undo()
+        if is_done:
+            multi(operations, lambda result: None)
+        cluster.turns.deliver(lambda: on_done(Refused(Failure.CONNECTION_LOST)))
+
+    monkeypatch.setattr(session, "multi", lose)
+    refused = one.commit(topic("t", 1), partition(1, 0, [1]))
+    assert isinstance(refused, CommitFailed)
+    assert refused.failure is CommitFailure.SESSION_LOST
+    assert one.heard[-1] == Elected(ControllerEpoch(2))
+    loaded: list[list[str]] = []
+    one.session.load(lambda found: loaded.append(list(found.image.topics)))
+    assert loaded == [["t"] if is_done else []]
+
+
 def test_a_topic_that_another_removed_ends_the_term(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     one.commit(topic("t", 1))
@@ -377,3 +413,35 @@ def test_a_broker_waits_for_the_end_of_its_earlier_life(cluster: Cluster) -> Non
     assert second.session.is_registered
     assert one.image.brokers[BrokerId(2)].epoch > epoch
     assert BrokerLeft(BrokerId(2), epoch) in one.heard
+
+
+def test_states_that_a_broker_has_made_itself_are_watched_by_it_too(cluster: Cluster) -> None:
+    """Another one may be the controller next, and this one goes on."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1, 2]))
+    one.commit(partition(1, 1, [1, 2]))
+    for index in range(2):
+        data = znodes.write_state(
+            znodes.StateNode(BrokerId(2), LeaderEpoch(7), (BrokerId(2),), ControllerEpoch(9))
+        )
+        cluster.write(SetData(znodes.state_path("t", index), data))
+        assert one.image.topics["t"].partitions[index].leader_epoch == 7
+
+
+def test_a_failed_log_folder_is_told_to_the_controller(cluster: Cluster) -> None:
+    one, two = Member(cluster, 1), Member(cluster, 2, candidate=False)
+    failed: list[int] = []
+    one.store.on_folder_failed = failed.append
+    two.session.folder_failed()
+    cluster.turns.drain()
+    assert failed == [2]
+    assert cluster.hand_children(znodes.FOLDER_EVENTS) == (), "it is done with"
+    one.session.resign()
+    cluster.zookeeper.disconnect(two.session._zookeeper.id)
+    two.session.folder_failed()
+    cluster.turns.drain()
+    cluster.zookeeper.reconnect(two.session._zookeeper.id)
+    cluster.turns.drain()
+    (name,) = cluster.hand_children(znodes.FOLDER_EVENTS)
+    event = cluster.data(f"{znodes.FOLDER_EVENTS}/{name}")
+    assert (name[:14], event) == ("log_dir_event_", b'{"version":1,"broker":2,"event":1}')

@@ -6,7 +6,16 @@ from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import CommitResult, Elected, StoreEvent
 from kafkalite.ports.entropy import SeededEntropy
-from kafkalite.ports.zookeeper import Create, Node, Operation, Refused, ZooKeeperSession
+from kafkalite.ports.zookeeper import (
+    Children,
+    Create,
+    Failure,
+    Node,
+    Operation,
+    Refused,
+    ZooKeeper,
+    ZooKeeperSession,
+)
 from kafkalite.ports.zookeeper_memory import MemoryZooKeeper
 from kafkalite.stores.zookeeper import ZooKeeperMetadataSession, ZooKeeperStore
 from kafkalite.stores.zookeeper_founding import found_cluster
@@ -51,6 +60,13 @@ class Cluster:
         self.turns.drain()
         return found[0] if isinstance(found[0], Node) else None
 
+    def hand_children(self, path: str) -> tuple[str, ...]:
+        found: list[Children | Failure] = []
+        self.hand.children(path, found.append)
+        self.turns.drain()
+        assert isinstance(found[0], Children), path
+        return found[0].names
+
     def data(self, path: str) -> bytes | None:
         node = self.node(path)
         assert node is not None, path
@@ -60,15 +76,28 @@ class Cluster:
 class Member(Listener):
     """A broker, and all that its store told."""
 
-    def __init__(self, cluster: Cluster, id: int, *, candidate: bool = True) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        id: int,
+        *,
+        candidate: bool = True,
+        zookeeper: ZooKeeper | None = None,
+        heard: list[str] | None = None,
+    ) -> None:
+        """`zookeeper`: stands before the cluster's; `heard`: gets the names of what it hears."""
         super().__init__()
         self.cluster = cluster
         self.store = ZooKeeperStore(
-            cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(id)
+            zookeeper or cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(id)
         )
-        self.session: ZooKeeperMetadataSession = self.store.open_session(
-            BrokerId(id), self.heard.append
-        )
+
+        def told(event: StoreEvent) -> None:
+            self.heard.append(event)
+            if heard is not None:
+                heard.append(type(event).__name__)
+
+        self.session: ZooKeeperMetadataSession = self.store.open_session(BrokerId(id), told)
         self.session.watch(self.watch)
         self.session.register(broker_registration(id))
         if candidate:

@@ -2,6 +2,8 @@
 
 Versions: 7, the one of Kafka 3.9. Between brokers: clients are not told of it.
 
+A replica whose log folder has failed gets KAFKA_STORAGE_ERROR.
+
 It is answered when this broker has read the same in ZooKeeper, and acts by it. Kafka differs: there
 the request itself is what a broker acts by.
 """
@@ -9,7 +11,6 @@ the request itself is what a broker acts by.
 from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
-from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
@@ -18,7 +19,7 @@ from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrTopicError,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.inter_broker_waits import check_controller, has_partition, park_until
+from kafkalite.server.inter_broker_waits import Told, all_folded, check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import Uuid
@@ -37,27 +38,28 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
     """Wait for all of it."""
     check_controller(ctx, request.controller_epoch, request.broker_epoch)
     told = [
-        (Uuid(bytes(topic.topic_id)), each.partition_index, each.leader_epoch, each.partition_epoch)
+        Told(
+            Uuid(bytes(topic.topic_id)),
+            each.partition_index,
+            each.leader_epoch,
+            each.partition_epoch,
+        )
         for topic in request.topic_states
         for each in topic.partition_states
     ]
 
-    def is_there(image: MetadataImage) -> bool:
-        return all(has_partition(image, *each) for each in told)
+    def answer() -> LeaderAndIsrResponse:
+        topics: dict[Uuid, LeaderAndIsrTopicError] = {}
+        for each in told:
+            id = each.topic_id
+            topic = topics.setdefault(id, LeaderAndIsrTopicError(topic_id=id))
+            is_lost = ctx.services.replicas.is_lost(id, each.partition)
+            code = ErrorCode.KAFKA_STORAGE_ERROR if is_lost else ErrorCode.NONE
+            error = LeaderAndIsrPartitionError(partition_index=each.partition, error_code=code)
+            topic.partition_errors.append(error)
+        return LeaderAndIsrResponse(topics=list(topics.values()))
 
-    answer = LeaderAndIsrResponse(
-        topics=[
-            LeaderAndIsrTopicError(
-                topic_id=Uuid(bytes(topic.topic_id)),
-                partition_errors=[
-                    LeaderAndIsrPartitionError(partition_index=each.partition_index)
-                    for each in topic.partition_states
-                ],
-            )
-            for topic in request.topic_states
-        ]
-    )
-    return park_until(ctx, is_there, lambda: answer)
+    return park_until(ctx, all_folded(told), answer)
 
 
 def refuse(request: LeaderAndIsrRequest, code: ErrorCode, message: str) -> LeaderAndIsrResponse:

@@ -17,7 +17,7 @@ from kafkalite.protocol.messages.update_metadata import (
 )
 from kafkalite.server.apis.api import Api
 from kafkalite.server.inter_broker import DURING_DELETE
-from kafkalite.server.inter_broker_waits import check_controller, has_partition, park_until
+from kafkalite.server.inter_broker_waits import Told, all_folded, check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import Uuid
@@ -42,12 +42,11 @@ def handle(ctx: RequestContext, request: UpdateMetadataRequest) -> Parked:
             if each.leader == DURING_DELETE:
                 gone.append(id)
             else:
-                kept.append((id, each.partition_index, each.leader_epoch, each.zk_version))
+                kept.append(Told(id, each.partition_index, each.leader_epoch, each.zk_version))
+    is_kept = all_folded(kept)
 
     def is_there(image: MetadataImage) -> bool:
-        return all(has_partition(image, *each) for each in kept) and not any(
-            id in image.topics_by_id for id in gone
-        )
+        return is_kept(image) and not any(id in image.topics_by_id for id in gone)
 
     return park_until(ctx, is_there, UpdateMetadataResponse)
 
