@@ -3,6 +3,8 @@ topics replicate both ways, and what was acknowledged survives either's death.""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
