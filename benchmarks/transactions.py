@@ -22,6 +22,7 @@ import argparse
 import asyncio
 import datetime
 import json
+import os
 import statistics
 import time
 import uuid
@@ -213,8 +214,8 @@ def measures() -> dict[str, Callable[[str], dict[str, float]]]:
     return {**found, "read": reading}
 
 
-def page(rows: dict[str, list[list[float]]]) -> str:
-    """TRANSACTIONS.md."""
+def page(rows: dict[str, list[list[float]]], load: float) -> str:
+    """TRANSACTIONS.md. `load`: how many others wanted to run when it began."""
     today = datetime.datetime.now(datetime.UTC).date()
     reads = statistics.median(rows["read-ratio"][-1])
     verdict = "holds" if reads >= LEAST_RATIO else "**is missed**"
@@ -228,7 +229,8 @@ def page(rows: dict[str, list[list[float]]]) -> str:
             "kafkalite's. `raw-R-P` and `rdkafka-R-P`: transactions a second of R records in P "
             "partitions; `read`: records a second. What each means: `transactions.py`.",
             "",
-            "Machine: " + "; ".join(machine()) + ". The clients run on the same cores.",
+            "Machine: " + "; ".join(machine()) + ". The clients run on the same cores. Load "
+            f"average when it began: {load:.1f}; above 1, it tells of the neighbours too.",
             "",
             f"Reading what is committed at {number(reads)} of the rate of reading everything: "
             f"the floor of {LEAST_RATIO} {verdict}.",
@@ -254,7 +256,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--page", action="store_true", help="write TRANSACTIONS.md")
     options = parser.parse_args()
-    wanted = tuple(options.only.split(","))
+    wanted, (load, *_) = tuple(options.only.split(",")), os.getloadavg()
     rows: dict[str, list[list[float]]] = {}
     for name, measure in measures().items():
         if not name.startswith(wanted):
@@ -268,7 +270,7 @@ def main() -> None:
         ratio = round(medians[-1] / medians[0], 2)
         print(json.dumps({"name": name, "medians": medians, "ratio": ratio, "runs": runs}))
     if options.page:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        PAGE.write_text(page(rows, load), encoding="utf-8")
 
 
 if __name__ == "__main__":

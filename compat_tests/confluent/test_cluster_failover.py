@@ -254,6 +254,11 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
             cluster.kill(leader)
             cluster.restart(leader)
             cluster.wait_until_in_sync()
+    assert _committed(cluster, "t", len(committed)) == sorted(committed)
+
+
+def _committed(cluster: Cluster, topic: str, count: int) -> list[bytes]:
+    """The values that a reader of what is committed sees, and no more than there are; sorted."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -262,16 +267,16 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
             "isolation.level": "read_committed",
         }
     )
-    consumer.subscribe(["t"])
-    found: list[object] = []
-    while len(found) < len(committed):
+    consumer.subscribe([topic])
+    found: list[bytes] = []
+    while len(found) < count:
         message = consumer.poll(WITHIN_S)
-        assert message is not None, f"only {len(found)} of {len(committed)} records came"
+        assert message is not None, f"only {len(found)} of {count} records came"
         assert message.error() is None, message.error()
-        found.append(message.value())
+        found.append(message.value() or b"")
     assert consumer.poll(0.5) is None
     consumer.close()
-    assert sorted(map(str, found)) == sorted(map(str, committed))
+    return sorted(found)
 
 
 def _until_done(end: Callable[[float], None]) -> None:

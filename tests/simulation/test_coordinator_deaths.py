@@ -164,6 +164,7 @@ CASES = [
 ]
 
 
+@pytest.mark.timeout(100)  # A cluster's life for each of some 25 steps.
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_another_coordinator_finishes_what_was_decided(case: Case) -> None:
     count, is_seen = live(case)

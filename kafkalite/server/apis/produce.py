@@ -8,9 +8,9 @@ Versions: 3 to 13; 0 to 2 are advertised, for old clients of librdkafka, but not
 - 11 knows TRANSACTION_ABORTABLE. 12 adds its partitions to the transaction itself (KIP-890).
 - 13 topics by id instead of name (KIP-516).
 
-acks=0 is never answered, not even when refused: then the connection closes, as Kafka has it.
-Large batches that are recompressed wait for a worker that does it (`recompressions.py`), those of
-transactions maybe for their coordinator; what the connection produces then waits behind them.
+acks=0 is never answered; when it is refused the connection closes, as Kafka has it.
+Large batches that are recompressed wait for a worker (`recompressions.py`), those of transactions
+maybe for their coordinator, and what the connection produces then waits behind them.
 acks=all waits for the high watermark, at most `timeout_ms`. Records are decoded where the topic is
 compacted or recompresses, or `kafkalite.record.validation` is `full`: see `log/validation.py`.
 
@@ -62,22 +62,19 @@ _ATTRIBUTES_LOW_BYTE = 22
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
     """Append each partition's batch in the order of the request."""
-    acks = request.acks
-    if acks not in VALID_ACKS:
+    if request.acks not in VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     is_transactional = _check_attributes(ctx, request)
-    services = ctx.services
-    order = services.produce_order
-    if not (is_transactional or order.lines or services.replicas.recompresses):
+    order, replicas = ctx.services.produce_order, ctx.services.replicas
+    if not (is_transactional or order.lines or replicas.recompresses):
         return append(ctx, request)
     append_here = partial(append, ctx)
     if is_transactional:
         append_here = partial(append_verified, ctx, append_here, refuse)
-    if services.replicas.recompresses:
-        append_here = partial(services.recompressions.append, ctx.connection, append_here)
-    if ctx.connection in order.lines:
-        return order.join(ctx.connection, request, append_here)
-    return append_here(request)
+    if replicas.recompresses:
+        append_here = partial(ctx.services.recompressions.append, ctx.connection, append_here)
+    waits = ctx.connection in order.lines
+    return order.join(ctx.connection, request, append_here) if waits else append_here(request)
 
 
 def append(
