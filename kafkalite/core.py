@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kafkalite.types import BrokerId, TimestampMs
 
@@ -67,6 +67,26 @@ class Outcome(Generic[E, R]):
     """Released once all that this core has applied is committed."""
     sends: tuple[Send, ...] = ()
     timers: tuple[SetTimer[E] | CancelTimer, ...] = ()
+
+
+class Pause(NamedTuple):
+    """A while after a failure, before the same is tried again. A clock that is set ends it: whoever
+    compares with a moment alone would wait as long as the clock was set back."""
+
+    since_ms: TimestampMs
+    until_ms: TimestampMs
+
+    @staticmethod
+    def of(ms: int, now: TimestampMs) -> Pause:
+        """One that begins now."""
+        return Pause(now, TimestampMs(now + ms))
+
+    def is_over(self, now: TimestampMs) -> bool:
+        """Whether to try again."""
+        return not self.since_ms <= now < self.until_ms
+
+
+NO_PAUSE: Final = Pause(TimestampMs(0), TimestampMs(0))
 
 
 class Core(Protocol[E, R]):

@@ -92,12 +92,6 @@ class FetchPass(Protocol):
         """Where more may come; empty when nothing is known that could be waited for."""
         ...
 
-    @property
-    def has_news(self) -> bool:
-        """Whether `response` would tell anything that a follower is to know at once: it may be the
-        leader next, or be read from."""
-        ...
-
     def told(self) -> Iterator[PartitionData]:
         """What `response` would tell."""
         ...
@@ -136,15 +130,6 @@ class WholePass:
     def waits_at(self) -> Sequence[FetchedFrom]:
         """See `FetchPass`."""
         return self._read.partitions
-
-    @property
-    def has_news(self) -> bool:
-        """See `FetchPass`; a high watermark is news to whoever tells the one that it has."""
-        return any(
-            data.high_watermark > asked.high_watermark
-            for topic, told in zip(self._request.topics, self._responses, strict=True)
-            for asked, data in zip(topic.partitions, told.partitions, strict=True)
-        )
 
     def told(self) -> Iterator[PartitionData]:
         """See `FetchPass`."""
@@ -221,11 +206,6 @@ class SessionPass:
     def waits_at(self) -> Sequence[FetchedFrom]:
         """See `FetchPass`."""
         return [self._session] if self._is_any_known else []
-
-    @property
-    def has_news(self) -> bool:
-        """See `FetchPass`."""
-        return bool(self._told)
 
     def told(self) -> Iterator[PartitionData]:
         """See `FetchPass`."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from kafkalite.core import NO_PAUSE, Pause
 from kafkalite.errors import ErrorCode
 from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs
 
@@ -46,7 +47,7 @@ class Step(Enum):
     ASK_END = auto()
     """Of the leader's log."""
     WAIT = auto()
-    """Until `ready_ms`."""
+    """Until the `pause` is over."""
     STOP = auto()
     """Until the metadata tells of another leader."""
     NOTHING = auto()
@@ -63,21 +64,21 @@ class LogPoint(NamedTuple):
 class PartitionFollower:
     """What a broker knows of a partition while it follows another one, in one leader epoch."""
 
-    __slots__ = ("_backoff_ms", "is_stopped", "leader", "leader_epoch", "ready_ms")
+    __slots__ = ("_backoff_ms", "is_stopped", "leader", "leader_epoch", "pause")
 
     def __init__(self, leader: BrokerId, leader_epoch: LeaderEpoch, *, backoff_ms: int) -> None:
         """`backoff_ms`: `replica.fetch.backoff.ms`."""
         self.leader = leader
         self.leader_epoch = leader_epoch
         self._backoff_ms = backoff_ms
-        self.ready_ms = TimestampMs(0)
-        """Before then it is not fetched."""
+        self.pause = NO_PAUSE
+        """Meanwhile it is not fetched."""
         self.is_stopped = False
         """Nor if this is so."""
 
     def is_ready(self, now: TimestampMs) -> bool:
         """Whether to fetch it."""
-        return not self.is_stopped and now >= self.ready_ms
+        return not self.is_stopped and self.pause.is_over(now)
 
     def answered(
         self,
@@ -103,11 +104,11 @@ class PartitionFollower:
 
     def rest(self, now: TimestampMs) -> None:
         """Copies are to go slowly, and enough went for now."""
-        self.ready_ms = TimestampMs(now + REST_MS)
+        self.pause = Pause.of(REST_MS, now)
 
     def failed(self, now: TimestampMs) -> None:
         """The leader, or the disk here, did not do what it was to do: wait a while."""
-        self.ready_ms = TimestampMs(now + self._backoff_ms)
+        self.pause = Pause.of(self._backoff_ms, now)
 
 
 def truncation_offset(leader: LogPoint, here: LogPoint | None, end_offset: Offset) -> Offset:

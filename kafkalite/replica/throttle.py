@@ -55,5 +55,8 @@ class ReplicationThrottle:
 
     def _forget(self, now: TimestampMs) -> None:
         samples = self._samples
+        if samples and now < samples[-1][0]:  # The clock was set back.
+            samples.clear()
+            self._total_bytes = 0
         while samples and now - samples[0][0] >= _SAMPLES * _SAMPLE_MS:
             self._total_bytes -= samples.popleft()[1]

@@ -49,7 +49,7 @@ class FollowedPartition:
         return self.partition.follower is self.core
 
     def is_ready(self, now: TimestampMs) -> bool:
-        """Whether to fetch it, or else to ask again at `core.ready_ms`."""
+        """Whether to fetch it, or else to ask again after `core.pause`."""
         if not self.core.is_ready(now):
             return False
         throttle = self._throttles.of_fetching(self.partition) if self._lags else None

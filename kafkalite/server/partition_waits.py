@@ -93,9 +93,9 @@ class PartitionWaits:
         if self.fetches:
             for fetch in list(self.fetches):
                 fetch.more(size_bytes, stable_bytes)
-        if self.followers.fetches:  # A follower is told at once, not with its next records.
+        if self.followers.fetches:  # A follower is told with its next records.
             for fetch in list(self.followers.fetches):
-                fetch.wake()
+                fetch.look_again()
         if self.commits:
             for commit in list(self.commits):
                 commit.committed(self, high_watermark)

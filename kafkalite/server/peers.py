@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from kafkalite.config.listeners import PLAINTEXT, parse_listeners
 from kafkalite.config.views import BrokerConfig
+from kafkalite.core import NO_PAUSE, Pause
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import Endpoint, MetadataImage
@@ -43,15 +44,15 @@ class _Line(NamedTuple):
 class _BackOff:
     """What a line has been through since it last worked."""
 
-    __slots__ = ("at_ms", "wait_ms")
+    __slots__ = ("_wait_ms", "pause")
 
     def __init__(self) -> None:
-        self.wait_ms = 0
-        self.at_ms = 0
+        self._wait_ms = 0
+        self.pause = NO_PAUSE
 
     def failed(self, now_ms: TimestampMs) -> None:
-        self.wait_ms = min(max(2 * self.wait_ms, RECONNECT_MS), MAX_RECONNECT_MS)
-        self.at_ms = now_ms + self.wait_ms
+        self._wait_ms = min(max(2 * self._wait_ms, RECONNECT_MS), MAX_RECONNECT_MS)
+        self.pause = Pause.of(self._wait_ms, now_ms)
 
 
 class Peers:
@@ -153,7 +154,9 @@ class Peers:
             checks_views=self._checks_views,
         )
         self._connections[line] = connection
-        connection.dial(self._network, endpoint.host, endpoint.port, back_off.at_ms)
+        now = self._clock.now_ms()
+        at_ms = now if back_off.pause.is_over(now) else back_off.pause.until_ms
+        connection.dial(self._network, endpoint.host, endpoint.port, at_ms)
         return connection
 
     def _ready(self, line: _Line) -> None:

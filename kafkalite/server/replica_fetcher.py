@@ -20,6 +20,7 @@ from functools import partial
 from typing import Final
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.core import NO_PAUSE, Pause
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.messages.fetch import FetchRequest, FetchResponse, ReplicaState
@@ -79,7 +80,7 @@ class ReplicaFetcher:
         self._in_flight = 0
         self._named_since: frozenset[PartitionKey] = frozenset()
         """By the second of two in flight: what the first tells of these is out of date."""
-        self._failed_until_ms = TimestampMs(0)
+        self._pause = NO_PAUSE
         """The leader did not answer."""
         self._timer: Timer | None = None
         self._timer_ms = TimestampMs(0)
@@ -92,7 +93,7 @@ class ReplicaFetcher:
         """Fetch it from now on; one that is followed already begins anew."""
         self._followed[followed.key] = followed
         self._left_out.pop(followed.key, None)
-        self._failed_until_ms = TimestampMs(0)  # The metadata knows better.
+        self._pause = NO_PAUSE  # The metadata knows better.
         self._session.want(followed.key, followed.asked())
         self._fetch_soon()
 
@@ -129,8 +130,8 @@ class ReplicaFetcher:
         if self._is_stopped or self._in_flight > 1:
             return
         now = self._clock.now_ms()
-        if now < self._failed_until_ms:
-            self._call_at(self._failed_until_ms)
+        if not self._pause.is_over(now):
+            self._call_at(self._pause.until_ms)
             return
         self._take_in_ready(now)
         session = self._session
@@ -164,7 +165,7 @@ class ReplicaFetcher:
                 del self._left_out[key]
                 self._session.want(key, followed.asked())
             else:
-                self._call_at(followed.core.ready_ms)
+                self._call_at(followed.core.pause.until_ms)
 
     def _answered(self, reply: Response | KafkaError) -> None:
         self._in_flight -= 1
@@ -188,7 +189,7 @@ class ReplicaFetcher:
 
     def _refused(self, error: KafkaError, now: TimestampMs) -> None:
         self._session.failed()
-        self._failed_until_ms = TimestampMs(now + self._config.replica_fetch_backoff_ms)
+        self._pause = Pause.of(self._config.replica_fetch_backoff_ms, now)
         _log.info("broker %d cannot be fetched from: %s", self._leader, error)
 
     def _take(

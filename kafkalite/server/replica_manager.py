@@ -27,6 +27,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig, TopicConfig
+from kafkalite.core import Pause
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.directory_set import LogFolderFailedError
@@ -42,7 +43,7 @@ from kafkalite.server.opening_progress import OpeningProgress
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_homes import PartitionHomes, ToCheck
 from kafkalite.server.replica_roles import ReplicaRoles
-from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition, Uuid
+from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
 
 _log = logging.getLogger(__name__)
 
@@ -111,8 +112,9 @@ class ReplicaManager:
         """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._doomed: dict[TopicPartition, _Doomed] = {}
         """Deleted, with a folder that may still have its name."""
-        self._retry_at: dict[_Key, TimestampMs] = {}
-        """Offline for a reason that may pass: from then on whoever asks has it tried again."""
+        self._pauses: dict[_Key, Pause] = {}
+        """Of those that are offline for a reason that may pass: after it whoever asks has it tried
+        again."""
         self._turn: Timer | None = None
         self._is_starting = True
         self._progress: OpeningProgress | None = None
@@ -145,10 +147,10 @@ class ReplicaManager:
     def _find_late(self, topic: TopicImage, index: int) -> Partition:
         """One that is behind has its turn now."""
         key = (topic.id, index)
-        if key in self._retry_at:
+        if key in self._pauses:
             self._retry(topic, index)
         if key in self._behind:
-            self._catch_up(topic, index, makes_folder=key in self._retry_at)
+            self._catch_up(topic, index, makes_folder=key in self._pauses)
             partition = self._by_id[topic.id].get(index)
             if partition is not None:
                 return partition
@@ -174,8 +176,8 @@ class ReplicaManager:
         """Have one that is offline tried again, if it is time."""
         key = (topic.id, index)
         now = self._clock.now_ms()
-        if now >= self._retry_at[key]:
-            self._retry_at[key] = TimestampMs(now + RETRY_MS)
+        if self._pauses[key].is_over(now):
+            self._pauses[key] = Pause.of(RETRY_MS, now)
             self._behind[key] = self._offline.pop(key, None)
 
     def catch_up_each(self) -> Iterator[None]:
@@ -308,7 +310,7 @@ class ReplicaManager:
         self._by_name.pop(topic.name, None)  # Before any wait ends: whoever looks finds nothing.
         held = self._by_id.pop(topic.id, {})
         for index in range(len(topic.partitions)):
-            self._retry_at.pop((topic.id, index), None)
+            self._pauses.pop((topic.id, index), None)
             behind = self._behind.pop((topic.id, index), None)
             partition = held.get(index) or behind or self._offline.pop((topic.id, index), None)
             self._doom(topic, index, partition)
@@ -335,7 +337,7 @@ class ReplicaManager:
             return
         held = self._by_id.setdefault(topic.id, {})
         self._by_name[topic.name] = held
-        self._retry_at.pop(key, None)
+        self._pauses.pop(key, None)
         if key not in self._behind:
             partition = held.pop(change.index, None)
             self._behind[key] = partition or self._offline.pop(key, None)
@@ -343,7 +345,7 @@ class ReplicaManager:
     def _take_away(self, topic: TopicImage, index: int) -> None:
         """The partition has its replicas elsewhere now."""
         key = (topic.id, index)
-        self._retry_at.pop(key, None)
+        self._pauses.pop(key, None)
         partition = self._by_id[topic.id].pop(index, None) if topic.id in self._by_id else None
         partition = partition or self._behind.pop(key, None) or self._offline.pop(key, None)
         self._doom(topic, index, partition)
@@ -369,19 +371,19 @@ class ReplicaManager:
             if makes_folder:
                 partition.log.folder.make()
         except _UNUSABLE as error:
-            if key not in self._retry_at:
+            if key not in self._pauses:
                 _log.error("%s-%d is offline: %s", topic.name, index, error)
             if partition is not None:
                 del held[index]
                 self._offline[key] = partition
                 self._roles.leave(partition)
             if isinstance(error, OSError):
-                self._retry_at[key] = TimestampMs(self._clock.now_ms() + RETRY_MS)
+                self._pauses[key] = Pause.of(RETRY_MS, self._clock.now_ms())
                 directory = self.homes.directories.of(name)
                 if directory is not None:
                     self._has_failed(directory, error)
             return
-        if self._retry_at.pop(key, None) is not None:
+        if self._pauses.pop(key, None) is not None:
             _log.warning("%s-%d is in use again", topic.name, index)
         self.homes.make_folder_later(partition)
 
@@ -434,7 +436,7 @@ class ReplicaManager:
             if topic is None:
                 continue
             index = key.partition
-            self._retry_at.pop((topic.id, index), None)
+            self._pauses.pop((topic.id, index), None)
             partition = self._by_id.get(topic.id, {}).pop(index, None)
             partition = partition or self._offline.pop((topic.id, index), None)
             if (topic.id, index) in self._behind:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from kafkalite.protocol.records.batch import iter_headers
@@ -28,6 +29,8 @@ class LogSeen(NamedTuple):
     """As the broker knows it."""
     data: bytes
     """All its batches, one after the other."""
+    start_offset: int = 0
+    """Batches below may be there, or not."""
 
 
 class AcknowledgedAreKept:
@@ -35,6 +38,7 @@ class AcknowledgedAreKept:
 
     def __init__(self) -> None:
         self._kept: dict[TopicPartition, dict[int, bytes]] = defaultdict(dict)
+        self._starts: dict[TopicPartition, int] = {}
 
     @property
     def count(self) -> int:
@@ -57,9 +61,28 @@ class AcknowledgedAreKept:
             f"{partition} has {value!r} at offset {offset}, where {before!r} was before",
         )
 
+    def end_of(self, partition: TopicPartition) -> int:
+        """Behind the last offset that was acknowledged or read."""
+        return max(self._kept[partition], default=-1) + 1
+
+    def start_of(self, partition: TopicPartition) -> int:
+        """What is below may be deleted."""
+        return self._starts.get(partition, 0)
+
+    def deleted(self, partition: TopicPartition, below: int) -> None:
+        """It is asked that records below that offset are deleted: they may be gone from now on."""
+        self._starts[partition] = max(below, self.start_of(partition))
+
+    def gone(self, partition: TopicPartition) -> None:
+        """The topic is to be deleted: all may be gone from now on."""
+        self._kept.pop(partition, None)
+
     def ended(self, partition: TopicPartition, records: Mapping[int, bytes]) -> None:
         """All that is there in the end."""
+        start = self.start_of(partition)
         for offset, value in self._kept[partition].items():
+            if offset < start:
+                continue
             demand(
                 records.get(offset) == value,
                 f"{partition} has {records.get(offset)!r} in the end, where {value!r} was "
@@ -104,24 +127,27 @@ class LogsAgree:
 
     def looked(self, partition: TopicPartition, logs: Sequence[LogSeen]) -> None:
         """At one moment, at all replicas that run."""
-        batches = [(each, _batches(each.data)) for each in logs]
-        for at, (one, ones) in enumerate(batches):
-            for other, others in batches[at + 1 :]:
-                below = min(one.high_watermark, other.high_watermark)
-                for offset in sorted(ones.keys() | others.keys()):
-                    if offset < below:
-                        demand(
-                            ones.get(offset) == others.get(offset),
-                            f"{partition}: brokers {one.broker_id} and {other.broker_id} differ at "
-                            f"offset {offset}, below the high watermark {below} of both",
-                        )
+        for one, other in combinations(logs, 2):
+            if one.data == other.data:
+                continue
+            below = min(one.high_watermark, other.high_watermark)
+            start = max(one.start_offset, other.start_offset)
+            ones, others = _batches(one.data, start), _batches(other.data, start)
+            for offset in sorted(ones.keys() | others.keys()):
+                if offset < below:
+                    demand(
+                        ones.get(offset) == others.get(offset),
+                        f"{partition}: brokers {one.broker_id} and {other.broker_id} differ at "
+                        f"offset {offset}, below the high watermark {below} of both",
+                    )
 
     def ended(self, partition: TopicPartition, logs: Sequence[LogSeen]) -> None:
         """When all are in sync and nobody writes: the logs are the same to the end."""
+        start = max(each.start_offset for each in logs)
         first, *others = logs
         for other in others:
             demand(
-                first.data == other.data,
+                _batches(first.data, start) == _batches(other.data, start),
                 f"{partition}: the logs of brokers {first.broker_id} and {other.broker_id} differ",
             )
 
@@ -145,9 +171,10 @@ class OnceAndInOrder:
         )
 
 
-def _batches(data: bytes) -> dict[int, bytes]:
-    """By base offset."""
-    found: dict[int, bytes] = {}
-    for position, header in iter_headers(memoryview(data)):
-        found[header.base_offset] = data[position : position + header.size_bytes]
-    return found
+def _batches(data: bytes, start_offset: int) -> dict[int, bytes]:
+    """By base offset, those that begin where the log starts, or later."""
+    return {
+        header.base_offset: data[position : position + header.size_bytes]
+        for position, header in iter_headers(memoryview(data))
+        if header.base_offset >= start_offset
+    }

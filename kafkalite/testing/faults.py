@@ -129,6 +129,11 @@ class ProcessFiles:
         a part may be written, of anything else nothing."""
         self._steps_left = changes
 
+    def spare(self) -> None:
+        """Refuse no change any more, and let the process live."""
+        self._steps_left = None
+        self.refusal_probability = 0.0
+
     def die(self) -> None:
         """The process is gone, and its locks with it."""
         self.is_dead = True

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from kafkalite.config.views import BrokerConfig, TopicConfig
+from kafkalite.core import NO_PAUSE
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFiles
@@ -291,7 +292,7 @@ class World:
         replica = self.replicas[id]
         followed = replica.followed
         assert followed is not None
-        followed.core.ready_ms = TimestampMs(0)
+        followed.core.pause = NO_PAUSE
         replica.request = Request(followed.core.leader, replica.broker_epoch, followed.asked())
         replica.answer = None
 

@@ -221,22 +221,6 @@ def test_a_session_waits_where_something_is_known() -> None:
     assert list(SessionPass(one_is_settled, Reads(logs)).waits_at) == [one_is_settled]
 
 
-@pytest.mark.parametrize(("known", "is_news"), [(1, True), (2, False), (2**63 - 1, False)])
-def test_a_high_watermark_is_news_to_who_has_a_lower_one(known: int, is_news: bool) -> None:
-    asked = FetchPartition(partition=1, fetch_offset=2, high_watermark=known)
-    whole = FetchRequest(topics=[FetchTopic(topic="t", partitions=[asked])])
-    assert WholePass(whole, None, Reads({1: Log("t", 2)})).has_news is is_news
-
-
-def test_a_session_has_news_when_it_has_something_to_tell() -> None:
-    logs, held = {1: Log("t", 2)}, session(1)
-    held.put("t", ZERO_UUID, wish(1, 2))
-    first = SessionPass(held, Reads(logs))
-    assert first.has_news
-    first.response()
-    assert not SessionPass(held, Reads(logs)).has_news
-
-
 def test_what_did_not_fit_is_due_although_nothing_of_it_is_told() -> None:
     """A follower sees more than what is committed."""
     log, held = Log("t", 0), session(1)

@@ -55,3 +55,12 @@ def test_who_is_in_sync_never_waits() -> None:
     assert slow.must_wait(TimestampMs(0), is_in_sync=False)
     assert not slow.must_wait(TimestampMs(0), is_in_sync=True)
     assert not throttle(100).must_wait(TimestampMs(0), is_in_sync=False)
+
+
+def test_a_clock_that_is_set_back_begins_anew() -> None:
+    slow = throttle(100)
+    slow.record(10_000, TimestampMs(5_000_000))
+    assert slow.is_exceeded(TimestampMs(5_000_000))
+    assert not slow.is_exceeded(TimestampMs(1_000_000))
+    slow.record(200, TimestampMs(1_000_000))
+    assert slow.is_exceeded(TimestampMs(1_000_000))

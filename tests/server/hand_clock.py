@@ -35,6 +35,12 @@ class HandClock(Clock):
         """Timers that were neither cancelled nor run."""
         return sum(timer.callback is not None for timer in self._timers)
 
+    def set_back(self, ms: int) -> None:
+        """As a person sets a clock; those who wait are called when they would have been."""
+        self.time_ms -= ms
+        for timer in self._timers:
+            timer.at_ms -= ms
+
     def advance(self, ms: int) -> None:
         self.time_ms += ms
         for timer in sorted(self._timers, key=lambda timer: timer.at_ms):

@@ -12,7 +12,7 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import BrokerImage, Endpoint, MetadataImage
-from kafkalite.ports.clock import RealClock
+from kafkalite.ports.clock import Clock, RealClock
 from kafkalite.ports.network import Address, Network
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.protocol.messages.add_raft_voter import AddRaftVoterRequest
@@ -23,6 +23,7 @@ from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataRespon
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.peer_connection import MAX_ASKED, SETUP_MS
 from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS, Peers
+from kafkalite.testing.faults import ProcessClock
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
 from tests.server.other_broker import Accepted, OtherBroker
@@ -85,10 +86,15 @@ class Asking:
 
 
 def asking(
-    simulation: Simulation, *, checks_views: bool = False, known: MetadataImage | None = None
+    simulation: Simulation,
+    *,
+    checks_views: bool = False,
+    known: MetadataImage | None = None,
+    clock: Clock | None = None,
 ) -> Asking:
     node: Network = simulation.network.node("me")
-    peers = Peers(ME, node, simulation.clock, BrokerConfig(), checks_views=checks_views)
+    clock = clock or simulation.clock
+    peers = Peers(ME, node, clock, BrokerConfig(), checks_views=checks_views)
     made = Asking(peers)
     made.follow(image() if known is None else known)
     return made
@@ -273,6 +279,21 @@ async def test_a_lost_connection_is_dialed_anew_after_a_pause_that_grows(
     assert len(simulation.network.links) == 0
     await simulation.sleep(6)
     assert len(simulation.network.links) == 2
+    me.peers.stop()
+
+
+@simulated
+async def test_a_clock_that_is_set_back_makes_no_pause_longer(simulation: Simulation) -> None:
+    clock = ProcessClock(simulation.clock)
+    me = asking(simulation, clock=clock)
+    for _ in range(3):
+        me.ask()
+        await simulation.sleep(MAX_RECONNECT_MS)
+    assert len(me.replies) == 3
+    clock.jump(-3_600_000)
+    me.ask()
+    await simulation.sleep(MAX_RECONNECT_MS)
+    assert len(me.replies) == 4
     me.peers.stop()
 
 

@@ -229,6 +229,20 @@ def test_a_partition_that_is_refused_waits_and_others_do_not() -> None:
     assert world.partitions[0].log.end_offset == 1
 
 
+@pytest.mark.parametrize("is_all_refused", [False, True])
+def test_a_clock_that_is_set_back_makes_no_pause_longer(is_all_refused: bool) -> None:
+    world = World(2)
+    if is_all_refused:
+        world.answer(code=ErrorCode.UNKNOWN_SERVER_ERROR, session=0)
+    else:
+        world.answer(data(0, code=ErrorCode.NOT_LEADER_OR_FOLLOWER), data(1))
+    count = len(world.peers.asked)
+    world.clock.set_back(3_600_000)
+    world.clock.advance(BACKOFF_MS)
+    assert len(world.peers.asked) == count + 1
+    assert (0, 0) in world.named
+
+
 def test_one_that_is_fenced_waits_for_another_epoch() -> None:
     world = World()
     world.answer(data(code=ErrorCode.FENCED_LEADER_EPOCH))

@@ -100,13 +100,15 @@ async def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(
     async with three_brokers(simulation) as cluster:
         await cluster.create("t", [1, 2])
         await cluster.wrote("t", b"a")
-        await cluster.wait_ms(10)
+        await cluster.replicated("t", 2)
         client = await cluster.client(2)
         answer = client.send(fetch("t", {0: 1}, max_wait_ms=10_000), 12, FetchResponse)
         await cluster.wait_ms(100)
         assert not answer.done()
         await cluster.wrote("t", b"b")
         await cluster.wait_ms(10)
+        assert not answer.done(), "the follower does not know yet that all have it"
+        await cluster.wait_ms(500)
         assert answer.done()
         assert values(fetched(answer.result())[0]) == [b"b"]
 

@@ -31,12 +31,24 @@ async def test_what_is_acknowledged_by_all_is_in_every_log(simulation: Simulatio
 
 
 @simulated
-async def test_followers_hear_at_once_of_what_is_committed(simulation: Simulation) -> None:
+async def test_followers_hear_of_what_is_committed_with_the_next_records(
+    simulation: Simulation,
+) -> None:
+    """Or when their fetch has waited: a high watermark alone is worth no answer."""
     async with three_brokers(simulation) as cluster:
+
+        def told() -> list[int]:
+            return [cluster.partition(id, "t").high_watermark for id in (1, 2, 3)]
+
         await cluster.create("t", [1, 2, 3])
         await cluster.wrote("t", b"a")
         await cluster.wait_ms(1)
-        assert [cluster.partition(id, "t").high_watermark for id in (1, 2, 3)] == [1, 1, 1]
+        assert told() == [1, 0, 0]
+        await cluster.wrote("t", b"b")
+        await cluster.wait_ms(1)
+        assert told() == [2, 1, 1]
+        await cluster.wait_ms(500)
+        assert told() == [2, 2, 2]
 
 
 @simulated

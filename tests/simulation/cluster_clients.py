@@ -13,7 +13,7 @@ from kafkalite.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.protocol.messages.produce import PartitionProduceResponse, ProduceResponse
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.client import Client
@@ -36,7 +36,7 @@ R = TypeVar("R", bound=Response)
 TIMEOUT_MS = 2_000
 BACKOFF_MS = 100
 _PRODUCE, _FETCH, _INIT = 9, 12, 4
-_AGAIN = {
+RETRIABLE = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.NOT_ENOUGH_REPLICAS,
@@ -47,6 +47,7 @@ _AGAIN = {
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.UNKNOWN_LEADER_EPOCH,
     ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
 }
 
 
@@ -56,6 +57,8 @@ class ClusterWorld:
     def __init__(self, simulation: Simulation, machines: Machines) -> None:
         self.simulation = simulation
         self.machines = machines
+        self.clients: list[str] = []
+        """Their nodes."""
         self.kept = AcknowledgedAreKept()
         self.leaders = OneLeaderAnEpoch()
         self.high_watermarks = HighWatermarksRise()
@@ -78,25 +81,38 @@ class ClusterTalker:
         self.dice = dice
         self.name = name
         self._node = world.simulation.network.node(name)
+        world.clients.append(name)
         self._clients: dict[int, Client] = {}
 
     async def ask(self, id: int, request: Request, version: int, response: type[R]) -> R | None:
         """None when nobody knows what became of it."""
         clock = self.world.simulation.clock
         until_ms = clock.now_ms() + TIMEOUT_MS
+        is_sent = False
         try:
             if id not in self._clients:
                 connecting = Client.connect(self._node, address(id), self.name)
                 self._clients[id] = await clock.wait(connecting, until_ms)
+            is_sent = True
             return await clock.wait(self._clients[id].send(request, version, response), until_ms)
         except ProtocolError as error:
             raise ViolationError(f"an answer that cannot be read: {error}") from error
         except (OSError, TimeoutError):
+            if is_sent:
+                self.world.machines.say(f"{self.name} has no answer")
             client = self._clients.pop(id, None)
             if client is not None:
                 client.close()
             await self.world.sleep(BACKOFF_MS)
             return None
+
+    async def ask_any(self, request: Request, version: int, response: type[R]) -> R | None:
+        """As `ask`, of a broker that runs, if one does."""
+        lives = sorted(self.world.machines.lives)
+        if not lives:
+            await self.world.sleep(BACKOFF_MS)
+            return None
+        return await self.ask(self.dice.one_of(lives), request, version, response)
 
     def hang_up(self) -> None:
         for client in self._clients.values():
@@ -144,14 +160,8 @@ class ClusterProducer:
         self._talker.hang_up()
 
     async def _begin(self) -> None:
-        lives = sorted(self._talker.world.machines.lives)
-        if not lives:
-            await self._talker.world.sleep(BACKOFF_MS)
-            return
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
-        answer = await self._talker.ask(
-            self._talker.dice.one_of(lives), request, _INIT, InitProducerIdResponse
-        )
+        answer = await self._talker.ask_any(request, _INIT, InitProducerIdResponse)
         if answer is not None and answer.error_code == 0:
             self._producer_id = answer.producer_id
 
@@ -178,10 +188,18 @@ class ClusterProducer:
             for offset, value in enumerate(values, answer.base_offset):
                 talker.world.kept.acknowledged(self._partition, offset, value)
             return True
-        if answer.error_code not in _AGAIN:
+        if answer.error_code not in RETRIABLE and not self._is_of_the_past(answer, found[0]):
             raise ViolationError(f"{talker.name}: {ErrorCode(answer.error_code).name}: {values}")
         await talker.world.sleep(BACKOFF_MS)
         return False
+
+    def _is_of_the_past(self, answer: PartitionProduceResponse, id: int) -> bool:
+        """Whether a broker that does not know yet that others lead misses what was sent to them."""
+        topic, index = self._partition.topic, self._partition.partition
+        image = self._talker.world.machines.image.partition(topic, index)
+        return answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and (
+            image is None or image.leader != id
+        )
 
 
 class ClusterConsumer:
@@ -218,8 +236,12 @@ class ClusterConsumer:
             return False
         (data,) = fetched(response)
         if data.error_code != ErrorCode.NONE:
+            start = world.kept.start_of(self._partition)
+            if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._offset < start:
+                self._offset = start
+                return False
             is_behind = id != image.leader and data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-            if data.error_code not in _AGAIN and not is_behind:
+            if data.error_code not in RETRIABLE and not is_behind:
                 raise ViolationError(f"{talker.name}: {ErrorCode(data.error_code).name}")
             await world.sleep(BACKOFF_MS)
             return False

@@ -19,21 +19,26 @@ from kafkalite.metadata.store import (
     ImageWatcher,
     Loaded,
     MetadataSession,
+    SessionLost,
     StoreEvent,
 )
+from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Address
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.broker import Broker
 from kafkalite.server.broker_parts import Ports
 from kafkalite.server.partition import Partition
+from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.cluster_checkers import LogSeen
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, format_uuid
+from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, Uuid, format_uuid
 
 PORT = 9092
+PASSING = "passing"
+"""A topic that is made and deleted again and again."""
 _OBSERVER = BrokerId(-1)
 SESSION_TIMEOUT_MS = 1_500
 STOP_WITHIN_MS = 60_000
@@ -56,6 +61,7 @@ class _Session:
     def __init__(self, inner: MetadataSession, is_dead: Callable[[], bool]) -> None:
         self._inner = inner
         self._is_dead = is_dead
+        self.is_closed = False
 
     def register(self, registration: BrokerRegistration) -> None:
         if not self._is_dead():
@@ -95,15 +101,19 @@ class _Session:
 
     def close(self) -> None:
         if not self._is_dead():
+            self.is_closed = True
             self._inner.close()
 
 
 class _Store:
-    """The store as one process sees it."""
+    """The store as one process sees it, which may hear of the end of its session late."""
 
-    def __init__(self, store: MemoryStore, is_dead: Callable[[], bool]) -> None:
+    def __init__(self, store: MemoryStore, clock: Clock, is_dead: Callable[[], bool]) -> None:
         self._store = store
+        self._clock = clock
         self._is_dead = is_dead
+        self.heard_after_ms = 0
+        """When it hears that its session is lost. Until then it goes on as if it were not."""
 
     @property
     def cluster_id(self) -> str:
@@ -112,11 +122,19 @@ class _Store:
     def open_session(
         self, broker_id: BrokerId, listener: Callable[[StoreEvent], None]
     ) -> MetadataSession:
-        def told(event: StoreEvent) -> None:
-            if not self._is_dead():
+        def tell(event: StoreEvent) -> None:
+            if not self._is_dead() and not session.is_closed:
                 listener(event)
 
-        return _Session(self._store.open_session(broker_id, told), self._is_dead)
+        def told(event: StoreEvent) -> None:
+            if isinstance(event, SessionLost) and self.heard_after_ms:
+                at_ms = self._clock.now_ms() + self.heard_after_ms
+                self._clock.call_at(at_ms, lambda: tell(event))
+            else:
+                tell(event)
+
+        session = _Session(self._store.open_session(broker_id, told), self._is_dead)
+        return session
 
     def close(self) -> None: ...
 
@@ -130,6 +148,7 @@ class _Life:
         self.files = ProcessFiles(
             machines.disks[id], simulation.entropy, on_death=lambda: machines.died(id, self)
         )
+        self.store = _Store(machines.store, simulation.clock, lambda: self.files.is_dead)
         config = BrokerConfig.of(
             {
                 **SETTINGS,
@@ -149,7 +168,7 @@ class _Life:
             config,
             ports,
             location="memory",
-            store=_Store(machines.store, lambda: self.files.is_dead),
+            store=LastingStore(self.store),
             checks_views=True,
         )
         loop = asyncio.get_running_loop()
@@ -210,6 +229,7 @@ class Machines:
     async def stop(self, id: int) -> None:
         """In good order."""
         life = self.lives.pop(id)
+        life.files.spare()
         self.say(f"broker {id} stops")
         life.stopping.set_result(None)
         clock = self.simulation.clock
@@ -217,6 +237,30 @@ class Machines:
             await clock.wait(asyncio.shield(life.ended), clock.now_ms() + STOP_WITHIN_MS)
         except TimeoutError as error:
             raise ViolationError(f"broker {id} does not stop") from error
+
+    def lose_session(self, id: int, *, heard_after_ms: int) -> None:
+        """The store has not heard of a broker for too long, which runs on, hears of that so much
+        later, and then registers anew."""
+        if BrokerId(id) in self.store._sessions:
+            self.say(f"broker {id} lives, and loses its session")
+            self.lives[id].store.heard_after_ms = heard_after_ms
+            self.store.expire(BrokerId(id))
+
+    def is_registered(self, id: int) -> bool:
+        session = self.store._sessions.get(BrokerId(id))
+        return session is not None and session.live is not None
+
+    def die_amid_changes(self, id: int, changes: int) -> None:
+        """It is killed amid its change of that number, if it comes to that."""
+        self.say(f"broker {id} will die at a change of its disk")
+        self.lives[id].files.die_within(changes)
+
+    def refuse_changes(self, id: int, probability: float, for_ms: int) -> None:
+        """Its disk takes only some changes, for a while."""
+        files, clock = self.lives[id].files, self.simulation.clock
+        self.say(f"the disk of broker {id} refuses")
+        files.refusal_probability = probability
+        clock.call_at(clock.now_ms() + for_ms, files.spare)
 
     def kill(self, id: int, *, loses_power: bool = False) -> None:
         """SIGKILL; or a loss of power, with which all goes that was not synced."""
@@ -227,6 +271,8 @@ class Machines:
         if loses_power:
             self.disks[id].crash()
             self._lost.add(id)
+            for each in self.lives.values():
+                each.files.spare()  # See `is_loss_known`.
 
     def died(self, id: int, life: _Life) -> None:
         """Its files are dead; now the rest of it."""
@@ -263,7 +309,7 @@ class Machines:
     def may_lose_power(self, id: int) -> bool:
         """Whether all that it has is kept by another in sync, which runs; and would be, were the
         controller to follow what it is asked for, which it may hear of only afterwards."""
-        alive = set(self.lives) - {id}
+        alive = {each for each in self.lives if each != id and self.is_registered(each)}
         return all(
             alive & in_sync & self._asked_for(id, topic.name, index)
             for topic in self.image.topics.values()
@@ -299,13 +345,19 @@ class Machines:
         """What stands on the disks of those that run."""
         found: dict[TopicPartition, list[LogSeen]] = {}
         for id, partition in self.partitions():
-            name = TopicPartition(partition.topic, partition.index)
-            data = _log_bytes(self.disks[id], str(name))
-            found.setdefault(name, []).append(LogSeen(id, partition.high_watermark, data))
+            name = name_of(partition.topic, partition.topic_id, partition.index)
+            data = _log_bytes(self.disks[id], str(partition.key))
+            start = partition.log.log_start_offset
+            found.setdefault(name, []).append(LogSeen(id, partition.high_watermark, data, start))
         return found
 
     def say(self, text: str) -> None:
         self.simulation.trace.add(text)
+
+
+def name_of(topic: str, topic_id: Uuid, index: int) -> TopicPartition:
+    """What judges call it: a topic that comes again is another one."""
+    return TopicPartition(f"{topic}/{format_uuid(topic_id)}" if topic == PASSING else topic, index)
 
 
 def host(id: int) -> str:

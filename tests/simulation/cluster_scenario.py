@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import sys
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -22,7 +23,8 @@ from tests.simulation.cluster_clients import (
     ClusterTalker,
     ClusterWorld,
 )
-from tests.simulation.cluster_machines import Machines, host
+from tests.simulation.cluster_machines import Machines, host, name_of
+from tests.simulation.cluster_topics import SHORT, Deleter, PassingTopic
 from tests.simulation.scenario import watched
 from tests.simulation.world import Dice
 
@@ -35,10 +37,24 @@ DURATION_MS = 15_000
 SETTLE_MS = 60_000
 LIMIT_MS = 600_000
 ROUGH = Climate(min_delay_ms=0, max_delay_ms=40, drop_probability=0.003, refuse_probability=0.02)
+SLOW = Climate(min_delay_ms=0, max_delay_ms=800)
+"""Requests are carried out after those who sent them have given up, and have sent them again."""
+
+
+class Place(NamedTuple):
+    """Where a replica is."""
+
+    start_offset: int
+    """A leader that was killed may not have written its own down; then its followers' are above
+    it, as in Kafka."""
+    high_watermark: int
+    end_offset: int
 
 
 class ClusterChaos:
     """What befalls the brokers, one thing after the other."""
+
+    climates: tuple[Climate, ...] = (FAIR, ROUGH)
 
     def __init__(self, world: ClusterWorld, dice: Dice) -> None:
         self._world = world
@@ -96,7 +112,7 @@ class ClusterChaos:
         self._world.simulation.network.deliver_held()
 
     def _change_weather(self) -> None:
-        self._weather.climate = self._dice.one_of([FAIR, ROUGH])
+        self._weather.climate = self._dice.one_of(self.climates)
 
     def _depose(self) -> None:
         store = self._machines.store
@@ -108,9 +124,59 @@ class ClusterChaos:
         """All run, and nothing is in their way."""
         self._weather.climate = FAIR
         self._heal()
+        for life in self._machines.lives.values():
+            life.files.spare()
         for id in self._machines.ids:
             if id not in self._machines.lives:
                 await self._machines.start(id)
+
+
+class WorseChaos(ClusterChaos):
+    """Also what only some clients are a match for."""
+
+    climates = (FAIR, ROUGH, SLOW)
+
+    def deeds(self) -> list[Callable[[], object]]:
+        """See `ClusterChaos`."""
+        return [
+            *super().deeds(), self._bring_back, self._heal, self._cut_off_clients,
+            self._end_amid_a_change, self._lose_session, self._refuse_changes,
+            self._set_the_clock,
+        ]  # fmt: skip
+
+    def _cut_off_clients(self) -> None:
+        """What they send arrives later, when they have given up."""
+        id = self._dice.one_of(self._machines.ids)
+        some = {name for name in self._world.clients if self._dice.chance(0.5)}
+        self._machines.say(f"broker {id} is cut off from {len(some)} clients")
+        self._weather.partition({host(id)}, some)
+
+    def _end_amid_a_change(self) -> None:
+        lives = sorted(self._machines.lives)
+        if len(lives) == len(IDS) and self._machines.is_loss_known():
+            self._machines.die_amid_changes(self._dice.one_of(lives), self._dice.between(1, 30))
+
+    def _lose_session(self) -> None:
+        lives = sorted(self._machines.lives)
+        if lives and self._machines.is_loss_known():
+            self._machines.lose_session(
+                self._dice.one_of(lives), heard_after_ms=self._dice.one_of([0, 100, 2_000])
+            )
+
+    def _refuse_changes(self) -> None:
+        lives = sorted(self._machines.lives)
+        if lives:
+            probability = self._dice.one_of([0.02, 0.2, 1.0])
+            self._machines.refuse_changes(
+                self._dice.one_of(lives), probability, self._dice.between(100, 3_000)
+            )
+
+    def _set_the_clock(self) -> None:
+        lives = sorted(self._machines.lives)
+        if lives:
+            id, ms = self._dice.one_of(lives), self._dice.between(-600_000, 600_000)
+            self._machines.say(f"the clock of broker {id} is set by {ms} ms")
+            self._machines.lives[id].clock.jump(ms)
 
 
 async def look(world: ClusterWorld) -> None:
@@ -119,7 +185,7 @@ async def look(world: ClusterWorld) -> None:
     while not world.is_quiet:
         for id, partition in world.machines.partitions():
             if partition.leader is not None:
-                name = TopicPartition(partition.topic, partition.index)
+                name = name_of(partition.topic, partition.topic_id, partition.index)
                 world.leaders.leads(name, partition.leader.leader_epoch, id)
         looks += 1
         if looks % 10 == 0:
@@ -150,6 +216,7 @@ async def _scenario(simulation: Simulation) -> None:
     for id in IDS:
         await machines.start(id)
     await make_topics(talker("maker"), TOPICS, PARTITIONS)
+    await make_topics(talker("maker"), {SHORT: "1"}, 1)
     partitions = [TopicPartition(name, index) for name in TOPICS for index in range(PARTITIONS)]
     producers = {
         f"{kind}-{each}": ClusterProducer(
@@ -158,13 +225,19 @@ async def _scenario(simulation: Simulation) -> None:
         for kind in ("once", "plain")
         for each in partitions
     }
-    chaos = ClusterChaos(world, dice_of(simulation, "chaos"))
+    short = TopicPartition(SHORT, 0)
+    others_who_write: list[ClusterProducer | PassingTopic | Deleter] = [
+        ClusterProducer(talker("short"), short, is_idempotent=False),
+        PassingTopic(talker("passing"), len(IDS)),
+        Deleter(talker("deleter")),
+    ]
+    chaos = WorseChaos(world, dice_of(simulation, "chaos"))
     async with asyncio.TaskGroup() as others:
         others.create_task(look(world))
-        for each in partitions:
+        for each in (*partitions, short):
             others.create_task(ClusterConsumer(talker(f"reader-{each}"), each).run())
         async with asyncio.TaskGroup() as writers:
-            for producer in producers.values():
+            for producer in (*producers.values(), *others_who_write):
                 writers.create_task(producer.run())
             await chaos.run(DURATION_MS)
             await chaos.make_well()
@@ -197,11 +270,11 @@ async def wait_in_sync(world: ClusterWorld) -> None:
     until_ms = clock.now_ms() + SETTLE_MS
     while not _is_settled(world):
         if clock.now_ms() > until_ms:
-            found = {
+            isr = {
                 name: [each.isr for each in topic.partitions]
                 for name, topic in world.machines.image.topics.items()
             }
-            raise ViolationError(f"not all are in sync after {SETTLE_MS} ms: {found}")
+            raise ViolationError(f"not in sync after {SETTLE_MS} ms: {isr}, {_differing(world)}")
         await world.sleep(100)
 
 
@@ -213,11 +286,26 @@ def _is_settled(world: ClusterWorld) -> bool:
         for each in topic.partitions
     ):
         return False
-    marks: dict[TopicPartition, set[tuple[int, int]]] = {}
-    for _, partition in world.machines.partitions():
-        name = TopicPartition(partition.topic, partition.index)
-        marks.setdefault(name, set()).add((partition.high_watermark, partition.log.end_offset))
-    return all(len(found) == 1 and len(set(*found)) == 1 for found in marks.values())
+    return not _differing(world)
+
+
+def _differing(world: ClusterWorld) -> dict[str, dict[int, Place]]:
+    """Where the replicas of a partition are, by broker, if they are not all in one place."""
+    found: dict[TopicPartition, dict[int, Place]] = {}
+    starts: dict[TopicPartition, int] = {}
+    for id, partition in world.machines.partitions():
+        log = partition.log
+        place = Place(log.log_start_offset, partition.high_watermark, log.end_offset)
+        found.setdefault(partition.key, {})[id] = place
+        if partition.leader is not None:
+            starts[partition.key] = place.start_offset
+    return {
+        str(name): places
+        for name, places in found.items()
+        if any(each.high_watermark < each.end_offset for each in places.values())
+        or len({each.end_offset for each in places.values()}) > 1
+        or any(each.start_offset < starts[name] for each in places.values())
+    }
 
 
 async def _judge(world: ClusterWorld, producers: dict[str, ClusterProducer]) -> None:
@@ -233,6 +321,11 @@ async def _judge(world: ClusterWorld, producers: dict[str, ClusterProducer]) -> 
             if sender.startswith("once"):
                 numbers.setdefault(sender, []).append(int(number))
         world.order.ended(name, numbers)
+    copies = sum(
+        counts.get(name, 0) - producer.acknowledged for name, producer in producers.items()
+    )
+    if copies:
+        world.machines.say(f"{copies} records stand twice")
     for producer_name, producer in producers.items():
         world.order.sent(producer_name, producer.acknowledged, counts.get(producer_name, 0))
     world.machines.say(f"{world.kept.count} records")

@@ -17,8 +17,7 @@ record (version 12 on) learns where its log and the leader's part. A partition t
 is answered once, as asked last. `read_committed` is told what was aborted.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
-there are records. Here such a limit is 0. A follower whose fetch waits hears of a new high
-watermark with the next records; here it does at once.
+there are records. Here such a limit is 0.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
 
     read = FetchReader(ctx, request)
     first = new_pass(read)
-    if _is_enough(request, read, first) or not (waits_at := first.waits_at):
+    if _is_enough(request, read) or not (waits_at := first.waits_at):
         return first.response()
     # Slices are taken anew at the end, so that none is held while nothing is sent.
     release_records(first.told())
@@ -143,8 +142,7 @@ def _begin_session(ctx: RequestContext, request: FetchRequest, told: list[Told])
     )
 
 
-def _is_enough(request: FetchRequest, read: FetchReader, first: FetchPass) -> bool:
-    """Whether to answer at once what was read; to followers, whatever is new to them."""
-    if request.max_wait_ms <= 0 or read.size_bytes >= request.min_bytes or read.failed:
-        return True
-    return replica_of(request) >= 0 and first.has_news
+def _is_enough(request: FetchRequest, read: FetchReader) -> bool:
+    """Whether to answer at once what was read. To a follower too a new high watermark alone is not
+    enough: told at once, it would double the fetches."""
+    return request.max_wait_ms <= 0 or read.size_bytes >= request.min_bytes or read.failed
