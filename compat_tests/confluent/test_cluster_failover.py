@@ -254,6 +254,12 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
             cluster.kill(leader)
             cluster.restart(leader)
             cluster.wait_until_in_sync()
+    found = _committed_values(cluster, "t", len(committed))
+    assert sorted(map(str, found)) == sorted(map(str, committed))
+
+
+def _committed_values(cluster: Cluster, topic: str, count: int) -> list[object]:
+    """So many, and there are no more."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -262,16 +268,16 @@ def test_transactions_go_on_when_coordinator_and_leaders_die(cluster: Cluster) -
             "isolation.level": "read_committed",
         }
     )
-    consumer.subscribe(["t"])
+    consumer.subscribe([topic])
     found: list[object] = []
-    while len(found) < len(committed):
+    while len(found) < count:
         message = consumer.poll(WITHIN_S)
-        assert message is not None, f"only {len(found)} of {len(committed)} records came"
+        assert message is not None, f"only {len(found)} of {count} records came"
         assert message.error() is None, message.error()
         found.append(message.value())
     assert consumer.poll(0.5) is None
     consumer.close()
-    assert sorted(map(str, found)) == sorted(map(str, committed))
+    return found
 
 
 def _until_done(end: Callable[[float], None]) -> None:
