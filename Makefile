@@ -4,10 +4,14 @@ DATA ?= kafkalite-data
 SEEDS ?= 50
 # Options of benchmarks/results.py: `make bench BENCH=--full` for numbers worth keeping.
 BENCH ?=
+# Processes that run tests side by side; WORKERS=0 for one after the other in pytest's own.
+WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 VENV := .venv
 BIN := $(VENV)/bin
 ORACLE := compat_tests/oracle
+# Each has brokers of its own, some of them JVMs of a gigabyte: so there are never many.
+PARALLEL = --numprocesses=$(WORKERS) --maxprocesses=4 --dist=worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help dev serve test check docs compat conformance bench simulate wheel clean
@@ -29,7 +33,7 @@ serve: $(VENV)/.serve ## run the broker on localhost (PORT=9092 DATA=kafkalite-d
 	@exec $(BIN)/kafkalite serve --port $(PORT) --data '$(DATA)'
 
 test: $(VENV)/.dev ## all tests that need no other toolchain
-	@$(BIN)/pytest -q tests compat_tests -m 'not (jvm or go or node or rust or kcat)'
+	@$(BIN)/pytest -q $(PARALLEL) tests compat_tests -m 'not (jvm or go or node or rust or kcat)'
 
 check: $(VENV)/.dev ## format, lint, types, import contracts, tidiness
 	@$(BIN)/ruff format --check .
@@ -43,7 +47,7 @@ docs: $(VENV)/.dev ## write the pages that are made from code and data: compatib
 	@$(BIN)/python tools/generate_configuration.py
 
 compat: $(VENV)/.dev ## clients in other languages, Kafka's own tools, the real Kafka's jars
-	@.ci/compat $(BIN)
+	@.ci/compat $(BIN) $(PARALLEL)
 
 conformance: $(VENV)/.dev ## compat_tests, unchanged, against the real Kafka
 	@.ci/conformance $(BIN)

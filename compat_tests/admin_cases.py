@@ -16,7 +16,7 @@ import pytest
 from compat_tests.client_cases import Client
 from compat_tests.sample import in_order, samples
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class AdminError(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,14 @@ for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.
 from compat_tests.real_kafka import RealKafka  # noqa: E402
 from compat_tests.zookeeper_cluster import ZooKeeperCluster  # noqa: E402
-from compat_tests.zookeeper_process import ZooKeeperProcess  # noqa: E402
+from compat_tests.zookeeper_process import KazooBench, ZooKeeperProcess  # noqa: E402
 
 BOOTSTRAP = os.environ.get("BOOTSTRAP")
 HERE = Path(__file__).parent
 _topic_numbers = itertools.count()
+
+# For `oracle`: what runs there lives for some seconds, and is not worth compiling well.
+os.environ.setdefault("KAFKA_OPTS", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -71,6 +75,17 @@ def cluster(ensemble: ZooKeeperProcess, tmp_path: Path) -> Iterator[ZooKeeperClu
     cluster = ZooKeeperCluster(ensemble, tmp_path)
     yield cluster
     cluster.close()
+
+
+@pytest.fixture
+def open_bench() -> Iterator[Callable[[str], KazooBench]]:
+    """One over a ZooKeeper at that address; closes its sessions."""
+    with ExitStack() as stack:
+
+        def open_bench(hosts: str) -> KazooBench:
+            return stack.enter_context(closing(KazooBench(hosts)))
+
+        yield open_bench
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ LOADING = 14
 """COORDINATOR_LOAD_IN_PROGRESS."""
 NOT_READY = (LOADING, 15, 16)
 """And COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
-PATIENCE_S = 30
+PATIENCE_S = 60
 """How long a broker may take to be ready for one thing."""
 Fields = dict[str, Any]
 """A request or response as JSON: any value that a schema can hold."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from compat_tests.oracle.free_port import free_ports
+from compat_tests.waiting import wait_until
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_response_header, request_frame
 from kafkalite.protocol.messages.describe_cluster import (
@@ -33,7 +33,6 @@ from kafkalite.protocol.messages.update_features import (
 from kafkalite.protocol.schema import Request, Response
 
 ORACLE = Path(__file__).parent / "oracle" / "kafka"
-WITHIN_S, LOOK_EVERY_S = 90.0, 0.2
 SAFE_DOWNGRADE = 2
 QUICK = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "1000"}
 
@@ -70,14 +69,6 @@ def in_sync(address: str, topic: str) -> list[set[int]]:
     found = ask(address, request, 0, DescribeTopicPartitionsResponse)
     assert isinstance(found, DescribeTopicPartitionsResponse)
     return [set(each.isr_nodes) for each in found.topics[0].partitions]
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    """Look from time to time. `AssertionError` when it does not come to pass."""
-    until = time.monotonic() + WITHIN_S  # noqa: TID251  # A real cluster has the real time.
-    while not holds():
-        assert time.monotonic() < until, what  # noqa: TID251  # As above.
-        time.sleep(LOOK_EVERY_S)  # noqa: TID251  # As above.
 
 
 class RealCluster:
@@ -151,7 +142,7 @@ class RealCluster:
 
     def _format(self, id: int) -> None:
         controller = (self._folder / "1" / "controller.port").read_text().strip()
-        port = _free_port()
+        (port,) = free_ports(1)
         properties = self._folder / f"{id}.properties"
         properties.write_text(
             f"""\
@@ -181,10 +172,3 @@ log.dirs={self._folder / str(id)}
 
 def _pairs(settings: list[str]) -> list[str]:
     return [word for setting in settings for word in setting.split("=", 1)]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

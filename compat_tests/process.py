@@ -63,5 +63,5 @@ class KafkaliteProcess:
         return self._end()
 
     def _end(self) -> int:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=60)
         return self._process.returncode

@@ -35,7 +35,7 @@ class RealKafka:
             [KAFKA, "start", "--port", "0", "--data", folder, *options],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=200,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

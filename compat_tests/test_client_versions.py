@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
@@ -62,10 +61,10 @@ SURELY = {
 
 
 @pytest.fixture
-def relay(tmp_path: Path) -> Iterator[WatchingRelay]:
+def relay(start_kafkalite: Callable[..., KafkaliteProcess]) -> Iterator[WatchingRelay]:
     with WatchingRelay() as relay:
         advertised = {"advertised.listeners": f"PLAINTEXT://{relay.address}"}
-        broker = KafkaliteProcess.start(tmp_path / "data", settings=advertised)
+        broker = start_kafkalite(settings=advertised)
         relay.target = broker.port
         yield relay
         assert broker.stop() == 0

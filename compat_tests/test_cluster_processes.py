@@ -69,7 +69,6 @@ def is_gone(process_id: int) -> bool:
     return False
 
 
-@pytest.mark.timeout(120)
 def test_a_process_for_each_broker(
     ensemble: ZooKeeperProcess, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,7 +105,6 @@ def test_a_process_for_each_broker(
     assert all(map(is_gone, processes.values()))
 
 
-@pytest.mark.timeout(60)
 def test_one_that_cannot_start_ends_all(ensemble: ZooKeeperProcess, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
 
 def kafka(*arguments: str) -> str:
     done = subprocess.run(
-        [KAFKA, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [KAFKA, *arguments], capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -28,9 +29,11 @@ def kafka(*arguments: str) -> str:
 
 @pytest.mark.jvm
 @pytest.mark.needs_process
-def test_the_real_kafka_finds_the_same_group(tmp_path: Path) -> None:
+def test_the_real_kafka_finds_the_same_group(
+    tmp_path: Path, start_kafkalite: Callable[..., KafkaliteProcess]
+) -> None:
     names, group, mixed_name = Names(), "handed-over", "mixed"
-    ours = KafkaliteProcess.start(tmp_path / "logs", settings=ONE_PARTITION)
+    ours = start_kafkalite(tmp_path / "logs", settings=ONE_PARTITION)
     with (
         closing(Connection(ours.address)) as connection,
         closing(Group(ours.address, mixed_name, names)) as mixed,

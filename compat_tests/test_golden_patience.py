@@ -44,7 +44,7 @@ def _found(golden: Golden) -> Golden:
 
 
 @pytest.mark.parametrize("awaited", WAITS)
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 def test_a_wait_has_an_end(awaited: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.01)
     with pytest.raises(AssertionError, match=f"^{awaited}.* is not ready"):

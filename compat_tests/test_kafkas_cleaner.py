@@ -11,10 +11,9 @@ Kafka's library (`snappy-java`, which has Google's) some bytes longer or shorter
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import NamedTuple, TypeVar
 
 import pytest
@@ -24,6 +23,7 @@ from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.admin import ConfluentAdmin
 from compat_tests.real_kafka import RealKafka
 from compat_tests.test_dump_log import COMPLAINTS, dump_log
+from compat_tests.waiting import wait_until
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.checkpoints import CLEANER_OFFSETS, read_offsets
 from kafkalite.log.compaction import LogCleaning
@@ -66,16 +66,6 @@ KEYS = [None, *(f"k{number}" for number in range(12)), "a key that is longer tha
 VALUES = [None, "", "x", "v" * 40, "w" * 140]
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    """Another process gets there in its own time."""
-    nothing = Event()
-    for _ in range(3000):
-        if condition():
-            return
-        nothing.wait(0.01)
-    pytest.fail(f"waited in vain for {what}")
-
-
 class Cluster(NamedTuple):
     """The real Kafka, and where its partitions are."""
 
@@ -90,7 +80,7 @@ class Cluster(NamedTuple):
     def set_policy(self, topic: str, policy: str) -> None:
         admin = ConfluentAdmin(self.address)
         admin.set_configs(topic, {"cleanup.policy": policy})
-        wait_for(lambda: admin.topic_configs(topic)["cleanup.policy"] == policy, "the policy")
+        wait_until(lambda: admin.topic_configs(topic)["cleanup.policy"] == policy, "the policy")
 
     def cleaned_to(self, topic: str) -> Offset | None:
         return read_offsets(OsFiles(str(self.logs)), CLEANER_OFFSETS).get(TopicPartition(topic, 0))
@@ -281,13 +271,13 @@ def clean_with_both(
         while active_segment(theirs) <= (cluster.cleaned_to(topic) or 0):
             writer.fill(5)  # Or else there is nothing new that may be cleaned.
         root = tmp_path / str(round)
-        wait_for(partial(copy_if_at_rest, cluster, topic, root), "the last marker")
+        wait_until(partial(copy_if_at_rest, cluster, topic, root), "the last marker")
         checkpoint = cluster.cleaned_to(topic)
         before = horizons(root / theirs.name)
         cluster.set_policy(topic, "compact")
-        wait_for(partial(cluster.has_cleaned, topic, checkpoint), "the cleaner")
+        wait_until(partial(cluster.has_cleaned, topic, checkpoint), "the cleaner")
         cluster.set_policy(topic, "delete")
-        wait_for(lambda: not temporary(theirs), "the old files to go")
+        wait_until(lambda: not temporary(theirs), "the old files to go")
 
         new = horizons(theirs) - before
         assert len(new) <= 1

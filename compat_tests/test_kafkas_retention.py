@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 
 import pytest
 from confluent_kafka import Producer
@@ -22,6 +21,7 @@ from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.admin import ConfluentAdmin
 from compat_tests.process import KafkaliteProcess
 from compat_tests.real_kafka import RealKafka
+from compat_tests.waiting import wait_until
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
@@ -85,13 +85,12 @@ class Broker:
         if case.settings:
             admin.set_configs(case.name, dict(case.settings))
         dropped = [base for base in (0, 3, 6) if base + 3 <= case.start or case.start == RECORDS]
-        nothing = Event()
-        for _ in range(3000):
+
+        def are_dropped() -> bool:
             gone = [name for name in self.files(case) if name.endswith(".log.deleted")]
-            if client.offsets(case.name) == (case.start, RECORDS) and len(gone) == len(dropped):
-                return
-            nothing.wait(0.01)
-        pytest.fail(f"{case.name}: {client.offsets(case.name)}, {self.files(case)}")
+            return client.offsets(case.name) == (case.start, RECORDS) and len(gone) == len(dropped)
+
+        wait_until(are_dropped, f"{case.name}: {len(dropped)} segments to be dropped")
 
     def files(self, case: Case) -> dict[str, int]:
         """Name and size. A file that is renamed while it is looked at is looked for again."""

@@ -13,7 +13,6 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 ROUNDS = 3
 
 
-@pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_when_leaders_controllers_and_zookeeper_die(
     tmp_path: Path,
 ) -> None:

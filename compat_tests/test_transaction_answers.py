@@ -108,7 +108,7 @@ def test_who_goes_on_tells_what_he_was(calls: TransactionCalls) -> None:
 def test_a_transaction_that_lasts_too_long_is_aborted(
     calls: TransactionCalls, version: int
 ) -> None:
-    epoch = calls.begin(timeout_ms=200)
+    epoch = calls.begin(timeout_ms=1_000)
     write(calls, version)
     for _ in turns("the transaction is aborted"):
         state = calls.described()

@@ -120,6 +120,9 @@ def told(address: str) -> Fields:
         {"topics": [{"name": topic, "partition_indexes": [0]} for topic in TOPICS]},
     )
     producers.pop("throttle_time_ms")
+    for topic in producers["topics"]:
+        for partition in topic["partitions"]:  # By the hashes of their ids, in the real Kafka.
+            partition["active_producers"].sort(key=itemgetter("producer_id"))
     return {
         "transactions": described,
         "producers": producers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
 
 @pytest.fixture
-def home(ensemble: ZooKeeperProcess) -> Iterator[Home]:
-    home = ZooKeeperHome(KazooBench(ensemble.new_chroot()))
+def home(ensemble: ZooKeeperProcess, open_bench: Callable[[str], KazooBench]) -> Iterator[Home]:
+    home = ZooKeeperHome(open_bench(ensemble.new_chroot()))
     yield home
     home.close()

@@ -6,8 +6,8 @@ import asyncio
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
         check=True,
         capture_output=True,
-        timeout=20,
+        timeout=60,
     )
     both.write_bytes(key.read_bytes() + certificate.read_bytes())
     return both
@@ -70,7 +70,7 @@ class Front:
                 await sink.drain()
         sink.close()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         async def end() -> None:
             self._server.close()
             others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -87,18 +87,20 @@ class Front:
 @pytest.fixture
 def front(store: Path, tmp_path: Path) -> Iterator[Front]:
     process = ZooKeeperProcess(tmp_path / "zookeeper")
-    front = Front(store, process.address)
-    yield front
-    front.stop()
-    process.stop()
+    try:
+        with closing(Front(store, process.address)) as front:
+            yield front
+    finally:
+        process.stop()
 
 
-def test_a_session_over_tls(front: Front, store: Path) -> None:
+def test_a_session_over_tls(
+    front: Front, store: Path, open_bench: Callable[[str], KazooBench]
+) -> None:
     tls = Tls(keystore=str(store), truststore=str(store))
-    bench = KazooBench(f"localhost:{front.port}/c")
+    bench = open_bench(f"localhost:{front.port}/c")
     bench._kazoo = KazooZooKeeper(Ensemble(bench.hosts, tls=tls), bench.turns.deliver)
     client = Client(bench)
     made(client, "/a")
     assert client.names("/") == ("a",)
     assert front.let_in, "it came in by the front"
-    client.close()

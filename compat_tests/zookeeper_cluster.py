@@ -7,19 +7,18 @@ import json
 import os
 import re
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from compat_tests.oracle.free_port import free_ports
 from compat_tests.process import KAFKALITE, READY
+from compat_tests.waiting import wait_until
 from compat_tests.zookeeper_process import ORACLE, ZooKeeperProcess
 
 SESSION_MS = 4_000
 """The least that a ZooKeeper with Kafka's tick takes: so long a killed broker seems to live."""
-
-WITHIN_S = 60.0
-LOOK_EVERY_S = 0.05
 
 
 class LiteBroker:
@@ -61,7 +60,7 @@ class LiteBroker:
     def kill(self) -> None:
         """SIGKILL."""
         self._process.kill()
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=60)
 
     def stop(self) -> int:
         """SIGTERM, and the exit code."""
@@ -110,7 +109,10 @@ class ZooKeeperCluster:
         self.addresses: dict[int, str] = {}
         from kazoo.client import KazooClient
 
+        self._stack = ExitStack()
         self._kazoo: Any = KazooClient(zookeeper.address)  # Any: kazoo has no types.
+        self._stack.callback(self._kazoo.close)
+        self._stack.callback(self._kazoo.stop)
         self._kazoo.start()
         self._chroot = "/" + self.hosts.partition("/")[2]
 
@@ -123,7 +125,8 @@ class ZooKeeperCluster:
 
     def launch_lite(self, id: int) -> None:
         """As `start_lite`; it is not ready yet."""
-        port = int(self.addresses.get(id, ":0").rpartition(":")[2])
+        address = self.addresses.get(id)
+        port = int(address.rpartition(":")[2]) if address else free_ports(1)[0]
         self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
 
     def start_real(self, id: int) -> None:
@@ -138,12 +141,11 @@ class ZooKeeperCluster:
             broker.kill()
 
     def close(self) -> None:
-        for id in tuple(self.lite):
-            self.kill(id)
         for broker in self.real.values():
-            broker.stop()
-        self._kazoo.stop()
-        self._kazoo.close()
+            self._stack.callback(broker.stop)
+        for id in tuple(self.lite):
+            self._stack.callback(self.kill, id)
+        self._stack.close()
 
     @property
     def bootstrap(self) -> str:
@@ -185,12 +187,7 @@ class ZooKeeperCluster:
     def state(self, topic: str, partition: int) -> dict[str, Any]:  # Any: JSON.
         return self.json(f"/brokers/topics/{topic}/partitions/{partition}/state")
 
-    def wait(self, holds: Callable[[], bool], what: str) -> None:
-        """Look from time to time. `AssertionError` when it does not come to pass."""
-        until = time.monotonic() + WITHIN_S  # noqa: TID251  # A real cluster has the real time.
-        while not holds():
-            assert time.monotonic() < until, what  # noqa: TID251  # As above.
-            time.sleep(LOOK_EVERY_S)  # noqa: TID251  # As above.
+    wait = staticmethod(wait_until)
 
 
 def call(command: str, *arguments: str) -> str:

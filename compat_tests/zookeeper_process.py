@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -15,6 +16,8 @@ from kafkalite.ports.zookeeper_kazoo import Ensemble, KazooZooKeeper
 from tests.ports.zookeeper_kinds import Turns
 
 ORACLE = Path(__file__).parent / "oracle"
+PATIENCE_S = 60.0
+"""A server that another process has the machine beside, and a session that has to expire."""
 _chroots = count()
 
 
@@ -49,18 +52,18 @@ class ZooKeeperProcess:
     @staticmethod
     def _call(*arguments: str) -> str:
         done = subprocess.run(
-            [ORACLE / "zookeeper", *arguments], capture_output=True, text=True, timeout=60
+            [ORACLE / "zookeeper", *arguments], capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
 
 class KazooBench:
-    """See `Bench`. It begins with nothing below its chroot."""
+    """See `Bench`. It begins with nothing below its chroot. `close` ends what is left of it."""
 
     def __init__(self, hosts: str) -> None:
         self.hosts = hosts
-        self.turns = Turns()
+        self.turns = Turns(PATIENCE_S)
         self.zookeeper = self
         self._kazoo = KazooZooKeeper(Ensemble(hosts), self.turns.deliver)
         self._sessions: list[ZooKeeperSession] = []
@@ -69,6 +72,12 @@ class KazooBench:
         session = self._kazoo.open_session(listener)
         self._sessions.append(session)
         return session
+
+    def close(self) -> None:
+        """All sessions that are open still."""
+        for session in self._sessions:
+            session.close()
+            asyncio.run(session.wait_closed())
 
     def expire(self, id: int) -> None:
         """Close it in its name, from another connection, as only who has its password can."""

@@ -4,13 +4,27 @@ in CI the generated cases are the same in every run, so that a red one can be ru
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI") == "true":
-    settings.load_profile("ci")
+# How long an example takes says little of it where much else is done: `timeout` ends what hangs.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("here", _PATIENT)
+settings.register_profile("ci", _PATIENT, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
+
+HERE = Path(__file__).parent
+OTHERS_ARE_WAITED_FOR = ("cli", "ports", "testing", "test_packaging.py")
+"""Folders and files whose tests wait for processes, or for the machine's network."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A longer timeout where it is not in the test's hands how long it takes."""
+    for item in items:
+        if any(item.path.is_relative_to(HERE / each) for each in OTHERS_ARE_WAITED_FOR):
+            item.add_marker(pytest.mark.timeout(100))
 
 
 @pytest.fixture(scope="session")

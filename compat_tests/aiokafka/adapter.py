@@ -15,7 +15,7 @@ from aiokafka.errors import for_code
 from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 class AiokafkaClient:

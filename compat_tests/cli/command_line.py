@@ -13,7 +13,7 @@ import pytest
 
 from kafkalite.cli.main import main
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Ended(NamedTuple):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 
 from compat_tests.cli.command_line import CommandLine
+from compat_tests.oracle.free_port import free_ports
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 KAFKA = Path(__file__).parent.parent / "oracle" / "kafka"
@@ -30,14 +30,6 @@ class Secured(NamedTuple):
     addresses: dict[str, str]
     certificate: Path
     """That of the broker, which clients are to trust."""
-
-
-def free_ports(number: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:

@@ -15,7 +15,7 @@ import pytest
 from compat_tests.cli.command_line import CommandLine, until
 from compat_tests.process import KAFKALITE
 
-WITHIN_S = 30
+WITHIN_S = 60
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from confluent_kafka.cimpl import NewTopic
 from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 class ConfluentClient:

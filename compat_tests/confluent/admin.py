@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewPartitions
 
 from compat_tests.admin_cases import AdminError, Cluster
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 T = TypeVar("T")
 
 

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from compat_tests.group_cases import METADATA_MS, SESSION_MS, Got, Place
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 class ConfluentMember:

@@ -19,7 +19,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.golden import turns
 
-TRANSACTION_S = 20
+TRANSACTION_S = 60
 """For one call of a producer."""
 
 

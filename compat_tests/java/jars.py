@@ -1,4 +1,7 @@
-"""Kafka's jars, of several versions: Maven brings them into its own repository, once."""
+"""Kafka's jars, of several versions: Maven brings them into its own repository, once.
+
+python -m compat_tests.java.jars    # now, rather than in the first test that wants them
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 HERE = Path(__file__).parent
 Module = Literal["tools", "clients-4.4", "clients-3.9", "clients-2.8", "streams"]
@@ -37,3 +40,8 @@ def _ask_maven() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-2_000:]
+
+
+if __name__ == "__main__":
+    for _module in get_args(Module):
+        class_path(_module)

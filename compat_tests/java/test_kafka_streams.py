@@ -24,7 +24,7 @@ PARTITIONS = 2
 KILLS = 3
 WORDS = ("who", "kills", "a", "counter", "counts", "twice", "or", "does", "not", "who")
 POLL_S = 0.1
-FLUSH_S = 30
+FLUSH_S = 60
 
 
 class WordCount:

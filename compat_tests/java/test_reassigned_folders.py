@@ -55,7 +55,6 @@ def reassigned(cluster: ZooKeeperCluster, plan: Path, *words: str) -> Printed:
     return printed
 
 
-@pytest.mark.timeout(240)
 def test_replicas_go_where_the_tool_says(cluster: ZooKeeperCluster, tmp_path: Path) -> None:
     fill(cluster)
     before = cluster.state(TOPIC, 0)["leader"]

@@ -19,7 +19,8 @@ from typing import Protocol
 import pytest
 
 from compat_tests.java.transcript import Stage, Step, read, text
-from compat_tests.kafka_cluster import RealCluster, active_brokers, in_sync, wait_until
+from compat_tests.kafka_cluster import RealCluster, active_brokers, in_sync
+from compat_tests.waiting import wait_until
 from kafkalite.testing import Cluster
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]

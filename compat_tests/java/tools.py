@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from compat_tests.java.jars import class_path
 
 LOGGING = Path(__file__).parent.parent / "oracle" / "log4j2.properties"
 TARGET = Path(__file__).parent / "tools" / "target"
+ARCHIVE = TARGET / "classes.jsa"
 PACKAGE = "org.apache.kafka.tools"
 CLASSES = {
     "kafka-acls": "AclCommand",
@@ -65,7 +67,7 @@ class Running:
         self._stderr = folder / f"{name}.stderr"
         with self._stderr.open("w") as sink:
             self._process = subprocess.Popen(
-                _command(name, arguments),
+                _command(name, arguments, _archived()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=sink,
@@ -90,21 +92,23 @@ class Running:
 
 
 def run(name: str, arguments: Sequence[str], stdin: str = "") -> Printed:
-    """Runs a tool to its end."""
-    done = subprocess.run(
-        _command(name, arguments), input=stdin, capture_output=True, text=True, check=False
-    )
+    """Runs a tool to its end. The first one leaves an archive of its classes, with which the others
+    start in half the time; Java looks whether it still fits."""
+    class_data = _archived()
+    made = TARGET / f"classes-{os.getpid()}.jsa"  # Others may be about to make theirs.
+    if not class_data:
+        class_data = [f"-XX:ArchiveClassesAtExit={made}"]
+    command = _command(name, arguments, class_data)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if made.exists():
+        made.replace(ARCHIVE)
     return Printed(done.stdout, done.stderr, done.returncode)
 
 
-def _command(name: str, arguments: Sequence[str]) -> list[str]:
-    path = class_path("tools")
+def _command(name: str, arguments: Sequence[str], class_data: Sequence[str]) -> list[str]:
     main = f"{PACKAGE}.{CLASSES[name]}"
-    return [*JVM, f"-XX:{_class_data()}", "-cp", path, main, *arguments]
+    return [*JVM, *class_data, "-cp", class_path("tools"), main, *arguments]
 
 
-def _class_data() -> str:
-    """The first tool leaves an archive of its classes, with which the others start in half the
-    time. Java looks whether it still fits."""
-    archive = TARGET / "classes.jsa"
-    return f"{'SharedArchiveFile' if archive.exists() else 'ArchiveClassesAtExit'}={archive}"
+def _archived() -> list[str]:
+    return [f"-XX:SharedArchiveFile={ARCHIVE}"] if ARCHIVE.exists() else []

@@ -12,7 +12,7 @@ from kafka.admin import KafkaAdminClient, NewTopic
 from compat_tests.client_cases import LONG_POLL_MS, Acks, Codec, await_topic
 from compat_tests.sample import Received, Sample
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 class KafkaPythonClient:

@@ -44,6 +44,8 @@ def test_the_leader_dies() -> None:
             auto_offset_reset="earliest",
             group_id="g",
         )
-        found = [int(next(consumer).value) for _ in range(RECORDS)]
-        consumer.close(autocommit=False)
+        try:
+            found = [int(next(consumer).value) for _ in range(RECORDS)]
+        finally:
+            consumer.close(autocommit=False)
         assert found == list(range(RECORDS))

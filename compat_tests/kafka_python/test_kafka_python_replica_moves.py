@@ -3,7 +3,7 @@ and a consumer reads: each record arrives once, in order, and what is left is so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -16,6 +16,7 @@ from kafka.admin import KafkaAdminClient
 from compat_tests.cli.command_line import CommandLine
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.process import KafkaliteProcess
+from compat_tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs_process
 
@@ -28,11 +29,9 @@ def kafkalite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[KafkaliteProcess]:
+def broker(tmp_path: Path, start_kafkalite: Callable[..., KafkaliteProcess]) -> KafkaliteProcess:
     one, two = tmp_path / "one", tmp_path / "two"
-    process = KafkaliteProcess.start(one, settings={"log.dirs": f"{one},{two}"})
-    yield process
-    process.kill()
+    return start_kafkalite(one, settings={"log.dirs": f"{one},{two}"})
 
 
 def folder_of(admin: KafkaAdminClient, topic: str) -> str:
@@ -45,15 +44,6 @@ def folder_of(admin: KafkaAdminClient, topic: str) -> str:
         for partition in each["partitions"]
     ]
     return str(found[0][0]) if len(found) == 1 and not found[0][1] else ""
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    nothing = Event()
-    for _ in range(3000):
-        if condition():
-            return
-        nothing.wait(0.01)
-    pytest.fail(f"waited in vain for {what}")
 
 
 def test_every_record_is_there_once(
@@ -93,13 +83,13 @@ def test_every_record_is_there_once(
     writer.start()
     try:
         for moves in range(MOVES):
-            wait_for(partial(has_sent, 500 * moves), "more records")
+            wait_until(partial(has_sent, 500 * moves), "more records")
             at = folder_of(admin, topic)
             target = next(str(tmp_path / name) for name in ("one", "two") if not at.endswith(name))
             replica = TopicPartitionReplica(topic=topic, partition=0, broker_id=1)
             (result,) = admin.alter_replica_log_dirs({replica: target}).values()
             assert result.errno == 0
-            wait_for(partial(is_in, target), target)
+            wait_until(partial(is_in, target), target)
     finally:
         is_over.set()
         writer.join()

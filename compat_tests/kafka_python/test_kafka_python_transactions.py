@@ -12,7 +12,7 @@ from kafka.structs import OffsetAndMetadata
 from compat_tests.golden import turns
 from compat_tests.kafka_python.adapter import KafkaPythonClient
 
-SEND_S = 20
+SEND_S = 60
 POLL_MS = 200
 PER_TRANSACTION = 3
 
@@ -116,16 +116,16 @@ def test_consume_transform_produce(bootstrap: str, topic: str) -> None:
 
 def test_a_second_producer_of_the_id_fences_the_first(bootstrap: str, topic: str) -> None:
     KafkaPythonClient(bootstrap).create_topic(topic)
-    first = begun(bootstrap, topic)
-    write(first, topic, "of the first")
-    with closing(begun(bootstrap, topic)) as second:
-        with pytest.raises(KafkaError) as fenced:
-            first.commit_transaction()
-        assert type(fenced.value).__name__ in ("ProducerFencedError", "InvalidProducerEpochError")
-        write(second, topic, "of the second")
-        second.commit_transaction()
-        for _ in turns("the commit is seen"):
-            if values(bootstrap, topic, "read_committed"):
-                break
-        assert values(bootstrap, topic, "read_committed") == ["of the second"]
-    first.close()
+    with closing(begun(bootstrap, topic)) as first:
+        write(first, topic, "of the first")
+        with closing(begun(bootstrap, topic)) as second:
+            with pytest.raises(KafkaError) as fenced:
+                first.commit_transaction()
+            name = type(fenced.value).__name__
+            assert name in ("ProducerFencedError", "InvalidProducerEpochError")
+            write(second, topic, "of the second")
+            second.commit_transaction()
+            for _ in turns("the commit is seen"):
+                if values(bootstrap, topic, "read_committed"):
+                    break
+            assert values(bootstrap, topic, "read_committed") == ["of the second"]

@@ -56,7 +56,7 @@ class Member:
     """A kcat in a group, which prints `PARTITION OFFSET` of each record."""
 
     def __init__(self, bootstrap: str, group: str, topic: str) -> None:
-        options = ["-X", "auto.offset.reset=earliest", "-X", "session.timeout.ms=6000"]
+        options = ["-X", "auto.offset.reset=earliest", "-X", "session.timeout.ms=30000"]
         options += ["-X", "heartbeat.interval.ms=500"]
         self._process = subprocess.Popen(
             ["kcat", "-b", bootstrap, *options, "-u", "-f", "%p %o\n", "-G", group, topic],

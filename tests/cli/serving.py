@@ -22,7 +22,7 @@ READY = re.compile(
     r"kafkalite ready on 127\.0\.0\.1:(?P<port>\d+), data in (?P<where>.+), started in \d+ ms"
     r"(; also on (?P<others>.+))?\n"
 )
-_END_WITHIN_S = 10
+_END_WITHIN_S = 60
 
 
 class Served:

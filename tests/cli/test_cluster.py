@@ -22,7 +22,7 @@ from kafkalite.cli.output import Output
 from kafkalite.testing import Cluster
 from tests.cli.serving import COMMAND, environment, ran
 
-_END_WITHIN_S = 15
+_END_WITHIN_S = 60
 
 
 class RunningCommand:

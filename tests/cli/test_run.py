@@ -196,7 +196,7 @@ def running(program: str) -> Iterator[subprocess.Popen[str]]:
 def test_a_signal_is_for_the_command(name: str) -> None:
     with running(WAIT) as process:
         process.send_signal(getattr(signal, name))
-        output, errors = process.communicate(timeout=10)
+        output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (3, f"got {name}\n", "")
 
 
@@ -234,7 +234,7 @@ def test_ctrl_c_reaches_the_command_once() -> None:
         os.write(leader, b"\x03")
         assert process.stdout.readline() == "interrupted 1\n"
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=10)
+        output, errors = process.communicate(timeout=60)
     finally:
         process.kill()
         process.communicate()

@@ -118,7 +118,7 @@ def test_machines_are_told_in_json_where_it_is_and_what_happens(tmp_path: Path) 
         assert ready["data"] == "d"
         assert ready["listeners"] == {"PLAINTEXT": ready["bootstrap"]}
         process.send_signal(signal.SIGTERM)
-        more, log = process.communicate(timeout=10)
+        more, log = process.communicate(timeout=60)
     assert (process.returncode, more) == (0, "")
     events = [json.loads(line) for line in log.splitlines()]
     for event in events:
@@ -146,7 +146,7 @@ def test_it_ends_without_a_traceback_when_nobody_can_read_where_it_is(tmp_path: 
         text=True,
     )
     os.close(writer)
-    _, log = process.communicate(timeout=10)
+    _, log = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGPIPE
     assert log == ""
     assert not file.exists()

@@ -18,7 +18,7 @@ def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
             ],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=60,
         )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
@@ -35,7 +35,7 @@ def test_a_setting_that_cannot_be_followed_is_told(tmp_path: Path) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

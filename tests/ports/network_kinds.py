@@ -21,7 +21,7 @@ from kafkalite.testing.simulation import VirtualLoop
 
 Body = Callable[[Network, Clock], Coroutine[Any, Any, None]]
 Run = Callable[[Body], None]
-PATIENCE_MS = 10_000
+PATIENCE_MS = 60_000
 made: list[Machine] = []
 """All machines of the running test, which are closed when it ends."""
 

@@ -14,9 +14,11 @@ WITHIN_S = 15.0
 
 
 class Turns:
-    """A loop of a test's own: what is delivered from anywhere runs in `until`."""
+    """A loop of a test's own: what is delivered from anywhere runs in `until`, which waits so long
+    for the next thing."""
 
-    def __init__(self) -> None:
+    def __init__(self, within_s: float = WITHIN_S) -> None:
+        self._within_s = within_s
         self._due: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 
     def deliver(self, callback: Callable[[], None]) -> None:
@@ -27,11 +29,11 @@ class Turns:
         while not self._due.empty():
             self._due.get_nowait()()
 
-    def until(self, condition: Callable[[], bool], *, wait_s: float = WITHIN_S) -> None:
+    def until(self, condition: Callable[[], bool]) -> None:
         """Run what comes until the condition holds; `queue.Empty` when nothing comes for long."""
         self.drain()
         while not condition():
-            self._due.get(timeout=wait_s)()
+            self._due.get(timeout=self._within_s)()
 
 
 class Bench(Protocol):

@@ -31,7 +31,7 @@ LEVELS = [FeatureLevelRecord(name=name, feature_level=level) for name, level in 
 
 def kafka(*arguments: str) -> str:
     done = subprocess.run(
-        [KAFKA, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [KAFKA, *arguments], capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

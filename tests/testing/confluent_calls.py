@@ -5,13 +5,13 @@ from __future__ import annotations
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
-_WITHIN_S = 10.0
+_WITHIN_S = 60.0
 
 
 def send(bootstrap: str, topic: str, value: bytes) -> None:
     """One record, acknowledged."""
     errors: list[object] = []
-    producer = Producer({"bootstrap.servers": bootstrap, "message.timeout.ms": 10_000})
+    producer = Producer({"bootstrap.servers": bootstrap, "message.timeout.ms": 60_000})
     producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
     producer.flush(_WITHIN_S)
     (error,) = errors or ["no answer"]
