@@ -13,6 +13,8 @@ import logging
 import types
 from collections.abc import Iterable
 
+from tests.server.cluster_of_three import three_brokers
+
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
@@ -23,7 +25,6 @@ from kafkalite.server.peer_connection import PeerConnection
 from kafkalite.server.receive_buffer import _NO_BYTES
 from kafkalite.server.replica_fetcher import ReplicaFetcher
 from kafkalite.testing.simulation import Simulation
-from tests.server.cluster_of_three import three_brokers
 from tests.server.running import simulated
 
 WITHOUT_STATE = (
