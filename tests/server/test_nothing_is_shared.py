@@ -18,7 +18,8 @@ from tests.server.cluster_of_three import three_brokers
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.ports.network_memory import MemoryLink, MemoryNode
+from kafkalite.ports.memory_link import MemoryLink
+from kafkalite.ports.network_memory import MemoryNode
 from kafkalite.server.apis.table import ApiTable
 from kafkalite.server.partition import Partition
 from kafkalite.server.peer_connection import PeerConnection
@@ -26,6 +27,7 @@ from kafkalite.server.receive_buffer import _NO_BYTES
 from kafkalite.server.replica_fetcher import ReplicaFetcher
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import simulated
+from tests.server.running_cluster import three_brokers
 
 WITHOUT_STATE = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType,
@@ -72,7 +74,7 @@ async def test_brokers_share_the_store_and_the_network_alone(simulation: Simulat
             cluster, cluster.store, simulation, simulation.clock, simulation.entropy,
             simulation.network, asyncio.get_running_loop(), *asyncio.all_tasks(), _NO_BYTES,
         ]  # fmt: skip
-        one, two, three = (reachable(cluster.running[id], roots) for id in (1, 2, 3))
+        one, two, three = (reachable(cluster.brokers[id], roots) for id in (1, 2, 3))
         for found in (one, two, three):
             kinds = {type(each) for each in found.values()}
             assert {Partition, PartitionLog, ReplicaFetcher, PeerConnection} <= kinds

@@ -7,9 +7,8 @@ from kafkalite.errors import ErrorCode
 from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.server.partition import Partition
 from kafkalite.testing.simulation import Simulation
-from tests.log.trees import tree
-from tests.server.running import simulated
-from tests.server.running_cluster import RunningCluster, cluster_of
+from tests.server.running import Running, simulated
+from tests.server.running_cluster import Cluster, three_brokers
 from tests.server.transactions import TransactionalProducer, find_coordinator, latest, seen
 
 
@@ -32,45 +31,39 @@ def aborted(partition: Partition) -> list[AbortedTransaction]:
     return [each for one in partition.log.folder.segments.all for each in one.aborted.all]
 
 
-def replica(cluster: RunningCluster, id: int) -> Partition:
-    return cluster.brokers[id]._services.replicas.find("t", 0)
-
-
-async def wait_for_copies(cluster: RunningCluster) -> None:
-    copies = [replica(cluster, id) for id in cluster.brokers]
-    while len({(each.log.end_offset, each.high_watermark) for each in copies}) > 1:
-        await cluster.wait_ms(10)
+def running(cluster: Cluster, id: int) -> Running:
+    return Running(cluster.simulation, cluster.brokers[id], cluster.files[id], host=f"broker-{id}")
 
 
 @simulated
 async def test_transactions_are_the_same_on_every_replica(simulation: Simulation) -> None:
     """One has committed, one aborted, one writes still."""
-    async with cluster_of(simulation, transaction_state_log_num_partitions="1") as cluster:
-        await find_coordinator(cluster.running(1))
-        leader = cluster.partition("__transaction_state").leader
-        others = [id for id in cluster.brokers if id != leader]
-        running = cluster.running(leader)
-        await running.create("t", assignments=[[leader, *others]])
-        writers = [await TransactionalProducer.begin(running, id) for id in ("a", "b", "c")]
+    async with three_brokers(simulation, transaction_state_log_num_partitions="1") as cluster:
+        await find_coordinator(running(cluster, 1))
+        leader = cluster.leader("__transaction_state")
+        others = [id for id in (1, 2, 3) if id != leader]
+        await cluster.create("t", [leader, *others])
+        client = running(cluster, leader)
+        writers = [await TransactionalProducer.begin(client, id) for id in ("a", "b", "c")]
         for writer in writers:
             await writer.write("t", writer.id.encode())
         for writer, commits in zip(writers[:2], (True, False), strict=True):
             assert await writer.end(commits=commits) is ErrorCode.NONE
-        await wait_for_copies(cluster)
-        led = replica(cluster, leader)
+        await cluster.replicated("t", *others)
+        led = cluster.partition(leader, "t")
         assert [state[3] for state in known(led).values()] == [None, None, 2]
-        folder = tree(cluster.files[leader], "t-0")
         assert [each.first_offset for each in aborted(led)] == [1]
         for id in others:
-            copy = replica(cluster, id)
+            copy = cluster.partition(id, "t")
             assert known(copy) == known(led)
+            assert aborted(copy) == aborted(led)
             assert copy.last_stable_offset == led.last_stable_offset == 2
-            assert tree(cluster.files[id], "t-0") == folder
+            assert cluster.log_files(id, "t") == cluster.log_files(leader, "t")
 
         # Another leads: it tells the same of what is aborted, and where what is stable ends.
         await cluster.kill(leader)
-        await cluster.wait_ms(100)
-        successor = cluster.running(cluster.partition("t").leader)
+        await cluster.wait_until(lambda: cluster.leader("t") != leader)
+        successor = running(cluster, cluster.leader("t"))
         assert await latest(successor, "t", committed=True) == 2
         assert await latest(successor, "t", committed=False) == 5
         assert await seen(successor, "t") == [b"a"]
