@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kafkalite.config.views import BrokerConfig
 _OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """A write that fails does not name its file."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _FEWEST = 96
 """What a broker itself takes, what it leaves to files (`KEPT_DESCRIPTORS`), and some clients."""
 _OF_THE_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
@@ -69,8 +70,9 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
         if error.errno in _OF_THE_PROCESS:
             raise _too_little(error) from error
         if error.filename is not None or error.errno in _OF_DISKS:
+            first = "make room there, or " if error.errno in _FULL else ""
             raise CommandError(
-                f"cannot use {data} ({error.strerror}); choose another folder with --data"
+                f"cannot use {data} ({error.strerror}); {first}choose another folder with --data"
             ) from error
         raise CommandError(  # Of a socket.
             f"{error.strerror or error}; choose another address with --port or --set listeners=..."

@@ -330,7 +330,7 @@ def test_a_disk_that_takes_no_more_is_told_with_its_folder(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (errno.ENOSPC, "cannot use there (No space left on device)"),
+        (errno.ENOSPC, "cannot use there (No space left on device); make room there, or choose"),
         (errno.EDQUOT, "cannot use there (Disk quota exceeded)"),
         (errno.EMFILE, "Too many open files: "),
         (errno.EADDRNOTAVAIL, "choose another address"),
