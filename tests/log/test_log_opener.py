@@ -26,6 +26,8 @@ from tests.log.log_fixtures import (
 
 KEY = TopicPartition("orders", 3)
 CONFIG = TopicConfig(segment_bytes=400, index_interval_bytes=100)
+SYNCED = 5
+"""Records that are on the disk before the crash."""
 LOST = 7
 """Bytes of the last batch that the crash takes."""
 
@@ -52,6 +54,8 @@ def crashed() -> Crashed:
     log = open_in(directory)
     for sequence in range(9):
         append(log, idempotent(sequence))
+        if sequence == SYNCED - 1:
+            log.sync()
     whole = stored(log)
     append(log, idempotent(9))
     file = log.segments[-1].file
@@ -90,6 +94,7 @@ def test_a_recovery_point_that_is_gone_is_told_once(crashed: Crashed) -> None:
 def test_a_check_waits_for_no_disk_so_that_the_next_sync_does(crashed: Crashed) -> None:
     files, directory, whole = crashed
     files.remove(f"{KEY}/{FILE_NAME}")
+    directory.checkpoints.recovery_points[KEY] = Offset(SYNCED)
     check(directory)
     log = open_in(directory)
     log.sync()
