@@ -15,8 +15,8 @@ from kafkalite.coordinator.groups import commits
 from kafkalite.coordinator.groups.draft import Draft
 from kafkalite.coordinator.groups.offset_events import EndTransactionalOffsets
 from kafkalite.coordinator.transactions import initialization
-from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import BatchMetadata, ProducerState, ProducerStates
+from kafkalite.log.segments import SegmentList
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.server.transaction_markers import Marker, MarkerWriter
 from kafkalite.testing.checkers import ViolationError
@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
 
 
 def tells_of_no_abort(patch: Patch) -> None:
-    patch.setattr(PartitionLog, "_aborted", lambda *asked, **how: ())
+    patch.setattr(SegmentList, "aborted", lambda *asked: ())
 
 
 def shows_what_is_open(patch: Patch) -> None:
