@@ -5,7 +5,7 @@
 first-classic, first-consumer   ms from subscribe to the first record of a new group (librdkafka)
 storm            s until 100 new groups of 10 members each (classic, range) have all synced
 commits-1, -100  offset commits a second, of one partition each, from 1 and 100 groups, 5 in flight
-large-join       s until 5,000 members of the consumer protocol have joined one group, one by one
+large-join       s until 5,000 members of the consumer protocol have joined one group, 5 in flight
 heartbeats       us of the round trip of a heartbeat in that group, one at a time
 stall            ms that another client waits at most for a small answer, while one more joins that
                  group and it is assigned anew
@@ -241,38 +241,56 @@ class LargeGroup:
         self._epochs: dict[str, int] = {}
 
     async def join(self, members: int) -> float:
-        """How long all of them take, in s."""
+        """How long all of them take, in s, some in flight."""
         await find(self._link, self._group)
-        await self._join("first")  # Waits for the coordinator.
+        while True:
+            answer = await self._ask(self._first("m0"))
+            if not answer.error_code:  # Else the coordinator is not loaded yet.
+                break
+            await asyncio.sleep(0.05)
         begin = time.perf_counter()
-        for number in range(1, members):
-            await self._join(f"m{number}")
+        await self._all([self._first(f"m{number}") for number in range(members)])
         return time.perf_counter() - begin
 
-    async def _join(self, member_id: str) -> None:
-        join = consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
+    def _first(self, member_id: str) -> consumer_group_heartbeat.ConsumerGroupHeartbeatRequest:
+        return consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
             group_id=self._group,
             member_id=member_id,
             rebalance_timeout_ms=600_000,
             subscribed_topic_names=[self._topic],
             topic_partitions=[],
         )
-        while True:
-            joined = await self._ask(join)
-            if not joined.error_code:
-                break
-            await asyncio.sleep(0.05)
-        self._epochs[member_id] = joined.member_epoch
 
-    async def beat(self, member_id: str) -> int:
-        """Its epoch from then on. It owns nothing, so that it gives up at once what it is to."""
-        beat = consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
+    def _next(self, member_id: str) -> consumer_group_heartbeat.ConsumerGroupHeartbeatRequest:
+        """It owns nothing, so that it gives up at once what it is to."""
+        return consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
             group_id=self._group,
             member_id=member_id,
             member_epoch=self._epochs[member_id],
             topic_partitions=[],
         )
-        answer = await self._ask(beat)
+
+    async def _all(
+        self, requests: list[consumer_group_heartbeat.ConsumerGroupHeartbeatRequest]
+    ) -> None:
+        for sent, request in enumerate(requests):
+            self._link.send(request, 1)
+            if sent >= IN_FLIGHT:
+                await self._hear(requests[sent - IN_FLIGHT].member_id)
+        for request in requests[-IN_FLIGHT:]:
+            await self._hear(request.member_id)
+
+    async def _hear(self, member_id: str) -> None:
+        asked = consumer_group_heartbeat.ConsumerGroupHeartbeatRequest
+        answer = await self._link.hear(
+            asked, 1, consumer_group_heartbeat.ConsumerGroupHeartbeatResponse
+        )
+        assert not answer.error_code, answer
+        self._epochs[member_id] = answer.member_epoch
+
+    async def beat(self, member_id: str) -> int:
+        """Its epoch from then on."""
+        answer = await self._ask(self._next(member_id))
         assert not answer.error_code, answer
         self._epochs[member_id] = answer.member_epoch
         return answer.member_epoch
@@ -286,8 +304,7 @@ class LargeGroup:
     async def beats(self, count: int) -> float:
         """The median of that many, in us, once all know their parts."""
         members = list(self._epochs)
-        for member_id in members:
-            await self.beat(member_id)
+        await self._all([self._next(member_id) for member_id in members])
         took = []
         for number in range(count):
             begin = time.perf_counter()
@@ -297,7 +314,7 @@ class LargeGroup:
 
     async def assigned_anew(self) -> None:
         """One more joins, and goes on until it has come to an epoch of its own."""
-        await self._join("last")
+        await self._all([self._first("last")])
         before = self._epochs["last"]
         until = time.perf_counter() + ASSIGNED_WITHIN_S
         while time.perf_counter() < until:
