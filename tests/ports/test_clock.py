@@ -169,8 +169,8 @@ def test_a_timer_may_set_the_next(run: Run) -> None:
                 clock.call_at(start_ms + 2 * (len(ran) + 1), tick)
 
         clock.call_at(start_ms + 2, tick)
-        await let_pass(20)
-        assert len(ran) == 3
+        while len(ran) < 3:  # A busy machine may be late for the first one, and then all the more.
+            await let_pass(20)
         assert all(passed >= expected for passed, expected in zip(ran, (2, 4, 6), strict=True))
 
     run(body)
