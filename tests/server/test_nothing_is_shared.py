@@ -13,8 +13,6 @@ import logging
 import types
 from collections.abc import Iterable
 
-from tests.server.cluster_of_three import three_brokers
-
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
