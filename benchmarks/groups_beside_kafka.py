@@ -155,7 +155,7 @@ def all_rows(rounds: int, scale: int, only: str) -> Iterator[tuple[str, Runs]]:
         yield "load", [[load(s, LOGGED // scale) for _ in range(rounds)] for s in STARTS.values()]
 
 
-def page(rows: Mapping[str, Runs]) -> str:
+def page(rows: Mapping[str, Runs], load_average: float) -> str:
     today = datetime.datetime.now(datetime.UTC).date()
     return "\n".join(
         [
@@ -166,7 +166,9 @@ def page(rows: Mapping[str, Runs]) -> str:
             "600 s, else their defaults. Medians; ratio: of kafkalite / Kafka; runs: Kafka's; "
             "kafkalite's.",
             "",
-            "Machine: " + "; ".join(machine()) + ". The clients run on the same cores.",
+            "Machine: " + "; ".join(machine()) + ". The clients run on the same cores. Load "
+            f"average: {load_average:.0f}; where that is well above the number of cores, values "
+            "say nothing, and ratios little.",
             "",
             "| measurement | Kafka | kafkalite | unit | ratio | runs |",
             "| --- | ---: | ---: | --- | ---: | --- |",
@@ -194,7 +196,7 @@ def main() -> None:
         tell(name, runs)
         rows[name] = runs
     if not options.short and rows.keys() == ROWS.keys():
-        PAGE.write_text(page(rows), encoding="utf-8")
+        PAGE.write_text(page(rows, os.getloadavg()[0]), encoding="utf-8")
 
 
 if __name__ == "__main__":
