@@ -20,7 +20,7 @@ from kafkalite.server.inter_broker import InterBrokerPushes
 from kafkalite.server.zookeeper_settings import (
     connection_timeout_ms,
     ensemble_of,
-    session_timeout_ms,
+    join_timeout_ms,
 )
 from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.zookeeper import ZooKeeperStore
@@ -103,12 +103,9 @@ class Membership:
     async def wait_joined(self) -> None:
         """Until this broker is a member, and has folded what the cluster has agreed on:
         `StoreNotReachedError` when that takes too long."""
-        # A registration of an earlier life may be there for as long as a session lasts.
-        waits_ms = connection_timeout_ms(self._config.settings) + 2 * session_timeout_ms(
-            self._config.settings
-        )
+        until_ms = self._clock.now_ms() + join_timeout_ms(self._config.settings)
         try:
-            await self._clock.wait(self._joined.wait(), self._clock.now_ms() + waits_ms)
+            await self._clock.wait(self._joined.wait(), until_ms)
         except TimeoutError:
             raise StoreNotReachedError(
                 f"broker {self._config.node_id} could not register at {self._hosts}:"

@@ -17,6 +17,7 @@ from kafkalite.ports.zookeeper_kazoo import Ensemble, Tls
 
 DEFAULT_TIMEOUT_MS: Final = 18_000
 """Kafka's, of `zookeeper.session.timeout.ms` and `zookeeper.connection.timeout.ms`."""
+_LEAST_TO_JOIN_MS: Final = 60_000
 _SESSION_TIMEOUT: Final = "zookeeper.session.timeout.ms"
 _CONNECTION_TIMEOUT: Final = "zookeeper.connection.timeout.ms"
 _SSL: Final = "zookeeper.ssl.client.enable"
@@ -44,6 +45,13 @@ def session_timeout_ms(settings: Mapping[str, str]) -> int:
 def connection_timeout_ms(settings: Mapping[str, str]) -> int:
     """How long a broker that starts looks for the ensemble; as long as a session if not set."""
     return _timeout_ms(settings, _CONNECTION_TIMEOUT, session_timeout_ms(settings))
+
+
+def join_timeout_ms(settings: Mapping[str, str]) -> int:
+    """How long a broker that starts may take to be a member. The registration of an earlier life
+    may be there for as long as a session lasts, and a busy machine is slow to open its logs."""
+    waits_ms = connection_timeout_ms(settings) + 2 * session_timeout_ms(settings)
+    return max(waits_ms, _LEAST_TO_JOIN_MS)
 
 
 def _tls_of(settings: Mapping[str, str]) -> Tls:

@@ -7,7 +7,7 @@ import pytest
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.ports.zookeeper_kazoo import Ensemble, Tls
-from kafkalite.server.zookeeper_settings import connection_timeout_ms, ensemble_of
+from kafkalite.server.zookeeper_settings import connection_timeout_ms, ensemble_of, join_timeout_ms
 
 SSL = {"zookeeper.ssl.client.enable": "true"}
 STORES = {
@@ -63,3 +63,9 @@ def test_what_cannot_be_followed_is_told(settings: Mapping[str, str], name: str)
     with pytest.raises(KafkaError, match=f"configuration {name}: ") as refused:
         ensemble_of(BrokerConfig.of(settings), "zk:1/c")
     assert refused.value.code is ErrorCode.INVALID_CONFIG
+
+
+def test_short_sessions_do_not_make_a_slow_start_fail() -> None:
+    assert join_timeout_ms({"zookeeper.session.timeout.ms": "4000"}) == 60_000
+    longer = {"zookeeper.session.timeout.ms": "30000", "zookeeper.connection.timeout.ms": "5000"}
+    assert join_timeout_ms(longer) == 65_000
