@@ -26,14 +26,17 @@ class KafkaliteProcess:
         cls, data: Path, *, port: int = 0, settings: Mapping[str, str] | None = None
     ) -> KafkaliteProcess:
         """Port 0 takes a free one; `settings` are Kafka's keys, of which `log.dirs` has `data` in
-        it. `AssertionError`, with what it wrote, when it ends before it is ready."""
+        it, and `listeners` stands for the port. `AssertionError`, with what it wrote, when it ends
+        before it is ready."""
         sets = [f"--set={key}={value}" for key, value in (settings or {}).items()]
         if "log.dirs" not in (settings or {}):
             sets += ["--data", str(data)]
+        if "listeners" not in (settings or {}):
+            sets += ["--port", str(port)]
         errors = data.with_name(f"{data.name}.stderr")
         with errors.open("a") as sink:
             process = subprocess.Popen(
-                [*KAFKALITE, "serve", "--port", str(port), *sets],
+                [*KAFKALITE, "serve", *sets],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=sink,

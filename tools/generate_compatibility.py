@@ -40,6 +40,7 @@ KAFKA = "Apache Kafka 4.4.0"
 _AREAS = {
     "server/apis/": "Requests",
     "server/": "Broker",
+    "ports/": "Broker",
     "cli/": "Broker",
     "controller/": "Controller and metadata",
     "metadata/": "Controller and metadata",

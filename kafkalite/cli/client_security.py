@@ -6,12 +6,12 @@ take it, with librdkafka's names for the same things beside Kafka's.
 | `security.protocol` | |
 | `sasl.mechanism` (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) | `sasl.mechanisms` |
 | `sasl.jaas.config` | `sasl.username`, `sasl.password` |
-| `ssl.truststore.location` (PEM), `ssl.truststore.certificates` | `ssl.ca.location` |
-| `ssl.keystore.location` (PEM, the key too) | `ssl.certificate.location`, `ssl.key.location` |
-| `ssl.key.password` | |
-| `ssl.endpoint.identification.algorithm` (https, or empty) | |
+| `ssl.truststore.location`, `ssl.truststore.certificates` | `ssl.ca.location` |
+| `ssl.keystore.location`, `ssl.keystore.key`, `ssl.keystore.certificate.chain` | \
+`ssl.certificate.location`, `ssl.key.location` |
+| all other `ssl.` settings that `config.tls` knows | |
 
-Not here: Java's own kinds of key stores, GSSAPI, OAUTHBEARER. Other settings have no effect.
+Not here: GSSAPI, OAUTHBEARER. Other settings have no effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.properties_files import read_properties_file
-from kafkalite.cli.small_files import read_small_file
+from kafkalite.ports.small_files import read_small_file
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -34,9 +34,7 @@ _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _JAAS_OPTION = re.compile(
     r"""(?P<key>\w+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;]+))"""
 )
-_CAS = ("ssl.truststore.location", "ssl.ca.location")
-_CERTIFICATES = ("ssl.keystore.location", "ssl.certificate.location")
-_HOW_TO_PEM = "only PEM is read; `keytool -exportcert -rfc` and `openssl pkcs12 -nodes` write it"
+_OF_LIBRDKAFKA = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,53 +114,62 @@ def _unquoted(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _tls(given: Mapping[str, str]) -> SSLContext:
-    import ssl
+    from kafkalite.config.listeners import ListenersError
+    from kafkalite.config.tls import dialing_settings
+    from kafkalite.errors import KafkaError
+    from kafkalite.ports.tls_context import client_context
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    algorithm = given.get("ssl.endpoint.identification.algorithm", "https")
-    context.check_hostname = algorithm.lower() not in ("", "none")
-    inline = given.get("ssl.truststore.certificates")
-    key, ca = _named(given, _CAS)
-    if inline:
-        key, trusted = "ssl.truststore.certificates", inline
-    else:
-        trusted = _pem(key, ca) if ca else ""
-    if trusted:
-        try:
-            context.load_verify_locations(cadata=trusted)
-        except ssl.SSLError as error:
-            raise ValueError(f"{key}: there is no certificate in it that can be read") from error
-    else:
-        context.load_default_certs()
-    key, certificate = _named(given, _CERTIFICATES)
-    if certificate:
-        _pem(key, certificate)
-        password = given.get("ssl.key.password") or given.get("ssl.keystore.password") or ""
-        try:
-            # An empty password keeps OpenSSL from asking for one on the terminal.
-            context.load_cert_chain(certificate, given.get("ssl.key.location"), password)
-        except OSError as error:
-            why = error.strerror or error
-            raise ValueError(
-                f"{key}={certificate}: {why}; it needs a certificate with its key, and "
-                "ssl.key.password where the key has one"
-            ) from error
-    elif given.get("ssl.keystore.key"):
-        raise ValueError("ssl.keystore.key: keys are read from files; use ssl.keystore.location")
-    return context
-
-
-def _named(given: Mapping[str, str], keys: tuple[str, ...]) -> tuple[str, str | None]:
-    """The first that is set, and its value."""
-    return next(((key, given[key]) for key in keys if given.get(key)), (keys[0], None))
-
-
-def _pem(key: str, path: str) -> str:
-    """The text of a file of certificates."""
+    settings = {name: text for name, text in given.items() if name.startswith("ssl.")}
+    for name in _OF_LIBRDKAFKA:
+        settings.pop(name, None)
+    _take_ca(settings, given)
+    _take_certificate(settings, given)
+    for store in ("ssl.keystore.", "ssl.truststore."):
+        _find_kind(settings, store)
     try:
-        data = read_small_file(path)
+        return client_context(dialing_settings(settings))
+    except ListenersError as error:
+        raise ValueError(f"{error.message.removesuffix('.')}; {error.remedy}") from error
+    except KafkaError as error:
+        raise ValueError(error.message) from error
+
+
+def _take_ca(settings: dict[str, str], given: Mapping[str, str]) -> None:
+    ca = given.get("ssl.ca.location")
+    if ca and not settings.get("ssl.truststore.location"):
+        settings["ssl.truststore.type"] = "PEM"
+        settings["ssl.truststore.certificates"] = _text("ssl.ca.location", ca)
+
+
+def _take_certificate(settings: dict[str, str], given: Mapping[str, str]) -> None:
+    certificate = given.get("ssl.certificate.location")
+    if not certificate or settings.get("ssl.keystore.location"):
+        return
+    settings["ssl.keystore.type"] = "PEM"
+    key = given.get("ssl.key.location")
+    if key:
+        chain = _text("ssl.certificate.location", certificate)
+        settings["ssl.keystore.certificate.chain"] = chain
+        settings["ssl.keystore.key"] = _text("ssl.key.location", key)
+    else:
+        settings["ssl.keystore.location"] = certificate
+
+
+def _find_kind(settings: dict[str, str], store: str) -> None:
+    """Where no type is set, a file of PEM is taken for what it is."""
+    path = settings.get(f"{store}location")
+    if not path:
+        settings.pop(f"{store}location", None)
+        return
+    if f"{store}type" not in settings and "-----BEGIN " in _text(f"{store}location", path):
+        settings[f"{store}type"] = "PEM"
+        password = settings.pop(f"{store}password", None)
+        if password is not None and store == "ssl.keystore.":
+            settings.setdefault("ssl.key.password", password)
+
+
+def _text(name: str, path: str) -> str:
+    try:
+        return read_small_file(path).decode("latin-1")
     except ValueError as error:
-        raise ValueError(f"{key}={path}: {error}") from error
-    if b"-----BEGIN " not in data:
-        raise ValueError(f"{key}={path}: {_HOW_TO_PEM}")
-    return data.decode("latin-1")
+        raise ValueError(f"{name}={path}: {error}") from error

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.properties_files import read_properties_file
-from kafkalite.cli.small_files import read_small_file
 from kafkalite.config.environment import CLUSTER_ID_VARIABLES, Given, setting_of
 from kafkalite.config.known import Kind, kind_of
+from kafkalite.ports.small_files import read_small_file
 
 _PROVIDERS = "config.providers"
 _FILE = "_FILE"
@@ -33,7 +33,7 @@ def with_files_read(environment: Mapping[str, str]) -> tuple[dict[str, str], dic
         name = variable.removesuffix(_FILE)
         if name != variable and path and _is_setting(name):
             del found[variable]
-            found[name] = _content(path, f"{variable}={path}").rstrip("\r\n")
+            found[name] = content(path, f"{variable}={path}").rstrip("\r\n")
             variables[name] = variable
     return found, variables
 
@@ -83,7 +83,7 @@ def _value(
             return None if known is None else known.value
         case "DirectoryConfigProvider":
             file = os.path.join(path, key)
-            return _content(file, f"{where}: {reference[0]}") if os.path.isfile(file) else None
+            return content(file, f"{where}: {reference[0]}") if os.path.isfile(file) else None
         case "EnvVarConfigProvider":
             return environment.get(key)
         case _:
@@ -93,7 +93,8 @@ def _value(
             )
 
 
-def _content(path: str, where: str) -> str:
+def content(path: str, where: str) -> str:
+    """Of a text file. `WrongUseError` that begins with `where`."""
     try:
         return read_small_file(path).decode()
     except UnicodeDecodeError as error:

@@ -5,8 +5,8 @@ A host may be a name that exists in a container only (`kafka`, `broker`). Where 
 the broker listens on this machine's own addresses at that port: what was written for a container
 then starts on a laptop, and is reached from nowhere else.
 
-Kafka differs: it speaks TLS and SASL. Here a listener that wants them is left out where another one
-remains; where none does, `config.listeners` refuses to start.
+Kafka differs: it speaks SASL. Here a listener that wants it is left out where another one remains;
+where none does, `config.listeners` refuses to start.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kafkalite.config.listeners import (
     LISTENERS,
     PLAINTEXT,
     PROTOCOL_MAP,
+    SPOKEN,
     parse_protocols,
 )
 from kafkalite.errors import KafkaError
@@ -45,33 +46,33 @@ def adapt_listeners(values: dict[str, str], resolves: Callable[[str], bool]) -> 
     """Change `values` where it must be, and say so. What is not well written stays as it is."""
     if LISTENERS not in values:
         return []
-    return [*_leave_out_secured(values), *_listen_here(values, resolves)]
+    return [*_leave_out_unspoken(values), *_listen_here(values, resolves)]
 
 
-def _leave_out_secured(values: dict[str, str]) -> list[str]:
+def _leave_out_unspoken(values: dict[str, str]) -> list[str]:
     try:
         protocols = parse_protocols(values.get(PROTOCOL_MAP))
     except KafkaError:
         return []
     controllers = _names(values.get(CONTROLLERS, ""))
-    secured = {
+    unspoken = {
         name: protocols[name]
         for name in map(_name, values[LISTENERS].split(","))
-        if name not in controllers and protocols.get(name, PLAINTEXT) != PLAINTEXT
+        if name not in controllers and protocols.get(name, PLAINTEXT) not in SPOKEN
     }
     told = values.get(ADVERTISED, values[LISTENERS])
-    if all(_name(entry) in {*secured, *controllers} for entry in told.split(",")):
+    if all(_name(entry) in {*unspoken, *controllers} for entry in told.split(",")):
         return []
     for key in (LISTENERS, ADVERTISED):
         if key in values:
             entries = values[key].split(",")
-            values[key] = ",".join(entry for entry in entries if _name(entry) not in secured)
-    if _name(values.get(INTER_BROKER_NAME, "")) in secured:
+            values[key] = ",".join(entry for entry in entries if _name(entry) not in unspoken)
+    if _name(values.get(INTER_BROKER_NAME, "")) in unspoken:
         del values[INTER_BROKER_NAME]
     return [
         f"warning: the listener {name} is left out: its security protocol is {protocol}, but only "
-        f"{PLAINTEXT} is spoken yet"
-        for name, protocol in secured.items()
+        f"{' and '.join(SPOKEN)} are spoken yet"
+        for name, protocol in unspoken.items()
     ]
 
 

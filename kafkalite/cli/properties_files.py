@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kafkalite.cli.errors import WrongUseError
-from kafkalite.cli.small_files import read_small_file
 from kafkalite.config.properties import Property, is_text, parse_properties
+from kafkalite.ports.small_files import read_small_file
 
 
 def read_properties_file(path: str, option: str) -> dict[str, Property]:

@@ -140,13 +140,14 @@ def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tu
 
 def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     """`WrongUseError` for what no broker can have; `origins` as in `Settings`."""
-    from kafkalite.config.listeners import ListenersError, parse_ip_limits, parse_listeners
+    from kafkalite.config.listeners import ListenersError, parse_ip_limits
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import KafkaError
+    from kafkalite.server.secured import check_key_stores
 
     try:
         config = BrokerConfig.of(values)
-        parse_listeners(config)
+        check_key_stores(config)
         parse_ip_limits(config)
     except ListenersError as error:
         set_at = {key: origins[key] for key in error.keys if key in origins}

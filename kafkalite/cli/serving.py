@@ -88,7 +88,8 @@ async def _serve(plan: Plan) -> None:
             _warn_of_where_clients_are_sent(listeners[0])
         address = listeners[0].address
         for policy, topics in plan.topics.items():
-            await _create_topics(ports.network, address, topics, policy)
+            network = broker.network_to(listeners[0].name)
+            await _create_topics(network, address, topics, policy)
         addresses = {each.name: str(each.address) for each in listeners}
         ready = Ready(str(address), data, addresses)
         if file is not None:

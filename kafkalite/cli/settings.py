@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LISTENERS = "listeners"
 _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER", "CLUSTER_ID")
 """Without one of these the environment sets nothing."""
+_KEY_STORES_BEGIN = ("KAFKA_SSL_", "KAFKA_TLS_", "KAFKA_CERTIFICATE_")
+"""Without one of these it says nothing of key stores."""
 
 
 class Settings(NamedTuple):
@@ -92,6 +94,11 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
         from kafkalite.cli.indirect_values import with_files_read
 
         environment, files = with_files_read(environment)
+    if any(name.startswith(_KEY_STORES_BEGIN) for name in environment):
+        from kafkalite.cli.image_stores import with_key_stores
+
+        environment, variables = with_key_stores(environment)
+        files = {**files, **variables}
     found, listeners, cluster_id = read_environment(environment)
     for name, (value, origin) in found.items():
         found[name] = Given(value, files.get(origin, origin))

@@ -17,6 +17,7 @@ BOOLEAN, STRING, INT, SHORT = (
     ConfigType.SHORT,
 )
 LONG, DOUBLE, LIST = ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
+PASSWORD = ConfigType.PASSWORD
 
 MAX_LONG = str(2**63 - 1)
 _MINUTE_MS = 60_000
@@ -373,8 +374,78 @@ _BROKER_KEYS = (
         "listener.security.protocol.map",
         STRING,
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        "The security protocol of each listener's name: NAME:PROTOCOL. PLAINTEXT is all that is"
-        " spoken yet.",
+        "The security protocol of each listener's name: NAME:PROTOCOL. PLAINTEXT and SSL are"
+        " spoken; SASL is not yet.",
+    ),
+    ConfigKey(
+        "security.inter.broker.protocol",
+        STRING,
+        "PLAINTEXT",
+        "The security protocol among brokers, where no listener is named for it.",
+        one_of=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    ),
+    ConfigKey(
+        "ssl.keystore.type",
+        STRING,
+        "JKS",
+        "The format of ssl.keystore.location: PKCS12 or PEM. Kafka differs: it reads JKS proper;"
+        " here JKS means PKCS12 too, which keytool writes unless told otherwise.",
+    ),
+    ConfigKey("ssl.keystore.location", STRING, None, "The file with key and certificates."),
+    ConfigKey("ssl.keystore.password", PASSWORD, None, "What unlocks that file."),
+    ConfigKey("ssl.key.password", PASSWORD, None, "What unlocks the private key."),
+    ConfigKey("ssl.keystore.key", PASSWORD, None, "The private key, in PEM."),
+    ConfigKey(
+        "ssl.keystore.certificate.chain", PASSWORD, None, "The certificates that are shown, in PEM."
+    ),
+    ConfigKey(
+        "ssl.truststore.type",
+        STRING,
+        "JKS",
+        "The format of ssl.truststore.location; as ssl.keystore.type.",
+    ),
+    ConfigKey(
+        "ssl.truststore.location",
+        STRING,
+        None,
+        "The file with the certificates that are trusted; not set: those that the system trusts.",
+    ),
+    ConfigKey("ssl.truststore.password", PASSWORD, None, "What unlocks that file."),
+    ConfigKey(
+        "ssl.truststore.certificates", PASSWORD, None, "The certificates that are trusted, in PEM."
+    ),
+    ConfigKey(
+        "ssl.client.auth",
+        STRING,
+        "none",
+        "Whether TLS clients must, may or need not show a certificate.",
+        one_of=("required", "requested", "none"),
+    ),
+    ConfigKey(
+        "ssl.enabled.protocols",
+        LIST,
+        "TLSv1.2,TLSv1.3",
+        "The versions of TLS that may be used. Older ones than TLSv1.2 are passed over, as Java"
+        " does by default.",
+    ),
+    ConfigKey(
+        "ssl.protocol",
+        STRING,
+        "TLSv1.3",
+        "The newest version of TLS that this broker speaks as another's client.",
+    ),
+    ConfigKey(
+        "ssl.cipher.suites",
+        LIST,
+        "",
+        "The TLS cipher suites that may be used, by Java's names; empty: all good ones."
+        " Kafka differs: of TLSv1.3 it takes some; here it is all of its suites or none.",
+    ),
+    ConfigKey(
+        "ssl.endpoint.identification.algorithm",
+        STRING,
+        "https",
+        "How another broker's name is held against its certificate; empty: it is not.",
     ),
     ConfigKey(
         "log.dir",
@@ -931,7 +1002,7 @@ _BROKER_KEYS = (
     ),
     ConfigKey(
         "kafkalite.zookeeper.digest",
-        ConfigType.PASSWORD,
+        PASSWORD,
         None,
         "USER:PASSWORD by which a broker with --zookeeper logs in there (scheme digest). Znodes are"
         " then made for that user to write, and for all to read.",

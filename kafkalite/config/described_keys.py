@@ -494,8 +494,6 @@ sasl.server.callback.handler.class CLASS
     The Java class that checks what SASL clients say of themselves.
 sasl.server.max.receive.size INT = 524288
     The largest message of a SASL exchange.
-security.inter.broker.protocol STRING PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL = PLAINTEXT
-    The security protocol among brokers, where no listener is named for it.
 security.providers STRING
     Java classes that bring security algorithms.
 share.coordinator.append.linger.ms INT -1.. = -1
@@ -522,48 +520,18 @@ ssl.allow.dn.changes BOOLEAN = false
     Whether a new certificate may have another distinguished name.
 ssl.allow.san.changes BOOLEAN = false
     Whether a new certificate may have other alternative names.
-ssl.cipher.suites LIST =
-    The TLS cipher suites that may be used; empty: all that Java offers.
-ssl.client.auth STRING required|requested|none = none
-    Whether TLS clients must, may or need not show a certificate.
-ssl.enabled.protocols LIST = TLSv1.2,TLSv1.3
-    The versions of TLS that may be used.
-ssl.endpoint.identification.algorithm STRING = https
-    How a server's name is held against its certificate; empty: it is not.
 ssl.engine.factory.class CLASS
     The Java class that makes TLS engines.
-ssl.key.password PASSWORD
-    What unlocks the private key.
 ssl.keymanager.algorithm STRING = SunX509
     Java's algorithm for managing keys.
-ssl.keystore.certificate.chain PASSWORD
-    The certificates that are shown, in PEM.
-ssl.keystore.key PASSWORD
-    The private key, in PEM.
-ssl.keystore.location STRING
-    The file with key and certificates.
-ssl.keystore.password PASSWORD
-    What unlocks that file.
-ssl.keystore.type STRING = JKS
-    The format of that file.
 ssl.principal.mapping.rules STRING = DEFAULT
     How the distinguished name of a certificate becomes a user's name.
-ssl.protocol STRING = TLSv1.3
-    The version of TLS that is tried first.
 ssl.provider STRING
     The Java security provider for TLS; not set: Java's own.
 ssl.secure.random.implementation STRING
     Java's source of randomness for TLS.
 ssl.trustmanager.algorithm STRING = PKIX
     Java's algorithm for trusting certificates.
-ssl.truststore.certificates PASSWORD
-    The certificates that are trusted, in PEM.
-ssl.truststore.location STRING
-    The file with trusted certificates.
-ssl.truststore.password PASSWORD
-    What unlocks that file.
-ssl.truststore.type STRING = JKS
-    The format of that file.
 telemetry.max.bytes INT 1.. = 1048576
     The largest push of client metrics that is taken.
 transaction.abort.timed.out.transaction.cleanup.interval.ms INT 1.. = 10000

@@ -6,6 +6,7 @@ release, one of a part that is plugged into a broker and reads its file, or unkn
 
 from __future__ import annotations
 
+import re
 from enum import Enum, auto
 
 from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
@@ -41,6 +42,7 @@ TIERED = frozenset(_TIERED.split())
 OLDER = frozenset(_OLDER.split())
 """Keys of Kafka 2.8 to 3.9 that 4.4 has no more; those that begin with `zookeeper.` are apart."""
 
+_OF_A_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>ssl\..+)")
 _OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
 _OF_PARTS_BEGIN = (
     "config.providers.",
@@ -79,6 +81,7 @@ class Kind(Enum):
 
 def kind_of(name: str) -> Kind:
     """What `name` is as a broker's setting."""
+    name = of_all_listeners(name)
     if name in BROKER_KEYS:
         return Kind.WITHOUT_EFFECT if name in NOT_YET | TIERED else Kind.ACTS
     if name.startswith("zookeeper."):
@@ -90,6 +93,13 @@ def kind_of(name: str) -> Kind:
     return Kind.UNKNOWN if key_of(name) is None else Kind.WITHOUT_EFFECT
 
 
+def of_all_listeners(name: str) -> str:
+    """The key that a listener's own setting of TLS, `listener.name.NAME.ssl...`, is one of; any
+    other name as it is."""
+    own = _OF_A_LISTENER.fullmatch(name)
+    return name if own is None else own["key"]
+
+
 def is_of_clients_too(name: str) -> bool:
     """Whether a Java client, or librdkafka, has a setting of that name besides."""
     return name in _OF_CLIENTS_TOO.split() or name.startswith(_OF_CLIENTS_TOO_BEGIN)
@@ -98,6 +108,10 @@ def is_of_clients_too(name: str) -> bool:
 def key_of(name: str) -> ConfigKey | None:
     """Kafka 4.4's or our definition; None if there is none. The large table is read only for names
     outside the small one."""
+    of_all = of_all_listeners(name)
+    if of_all != name:
+        key = key_of(of_all)
+        return None if key is None else key._replace(name=name)
     key = BROKER_KEYS.get(name)
     if key is not None:
         return key
@@ -109,6 +123,10 @@ def key_of(name: str) -> ConfigKey | None:
 def nearest(name: str) -> str | None:
     """The key that was probably meant: a topic's key has another name in a broker's file. None:
     none is like it."""
+    of_all = of_all_listeners(name)
+    if of_all != name:
+        meant = nearest(of_all)
+        return None if meant is None else name.replace(of_all, meant)
     topic_key = TOPIC_KEYS.get(name)
     if topic_key is not None and topic_key.synonyms:
         return topic_key.synonyms[0].name

@@ -15,7 +15,9 @@ that the client reached.
 
 Listeners named in `controller.listener.names` are the quorum's: they are read, and not listened on.
 
-Kafka differs: of SSL, SASL_PLAINTEXT and SASL_SSL nothing is spoken here yet; they are refused.
+What a listener of protocol SSL needs besides, `config.tls` reads.
+
+Kafka differs: SASL_PLAINTEXT and SASL_SSL are not spoken here yet; they are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from kafkalite.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
-PLAINTEXT = "PLAINTEXT"
+PLAINTEXT, SSL = "PLAINTEXT", "SSL"
+SPOKEN = (PLAINTEXT, SSL)
+"""The security protocols that are."""
 LISTENERS = "listeners"
 ADVERTISED = "advertised.listeners"
 CONTROLLERS = "controller.listener.names"
@@ -44,7 +48,8 @@ _FORM = "expected NAME://HOST:PORT, such as PLAINTEXT://localhost:9092"
 _ENTRY = re.compile(
     r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>-?[0-9]{1,1000})", re.ASCII
 )
-_PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+PROTOCOLS = (PLAINTEXT, SSL, "SASL_PLAINTEXT", "SASL_SSL")
+"""All of Kafka's, in the order of the numbers that stand for them in the metadata."""
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104  # To refuse them.
 _MAX_PORT = 65535
 _MAX_INT = 2**31 - 1
@@ -81,6 +86,8 @@ class ListenerConfig:
     advertised: ListenerAddress | None
     """What its clients are told of this broker; None: nothing, since `advertised.listeners` leaves
     it out."""
+    protocol: str = PLAINTEXT
+    """One of `SPOKEN`."""
 
     @property
     def name(self) -> str:
@@ -112,7 +119,7 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
             remedy=f"add one for clients, such as {PLAINTEXT}://:9092",
         )
     _check_inter_broker_name(config.settings.get(INTER_BROKER_NAME), protocols, by_name)
-    return [ListenerConfig(each, by_name.get(each.name)) for each in bound]
+    return [ListenerConfig(each, by_name.get(each.name), protocols[each.name]) for each in bound]
 
 
 def _check_advertised(
@@ -172,11 +179,11 @@ def parse_protocols(text: str | None) -> dict[str, str]:
         if not name.strip():
             _refuse("The provided listener name is null or empty string", PROTOCOL_MAP)
         protocol = protocol.strip().upper()
-        if protocol not in _PROTOCOLS:
+        if protocol not in PROTOCOLS:
             _refuse(
                 f"Invalid security protocol `{protocol}` defined in listener.security.protocol.map",
                 PROTOCOL_MAP,
-                remedy=f"allowed are {', '.join(_PROTOCOLS)}",
+                remedy=f"allowed are {', '.join(PROTOCOLS)}",
             )
         protocols[name.strip().upper()] = protocol
     return protocols
@@ -196,12 +203,12 @@ def _parse_all(
         if name not in protocols:
             remedy = f"say it in {PROTOCOL_MAP}, such as {name}:{PLAINTEXT}"
             _refuse_list(key, texts, f"No security protocol defined for listener {name}", remedy)
-        if protocols[name] != PLAINTEXT and name not in controllers:
+        if protocols[name] not in SPOKEN and name not in controllers:
             _refuse(
                 f"Invalid value {text} for configuration {key}: its security protocol is "
-                f"{protocols[name]}, but only PLAINTEXT is spoken yet",
+                f"{protocols[name]}, but only {' and '.join(SPOKEN)} are spoken yet",
                 *(key, PROTOCOL_MAP),
-                remedy=f"let one listener be {PLAINTEXT}",
+                remedy=f"let one listener be {PLAINTEXT} or {SSL}",
             )
         if not 0 <= port <= _MAX_PORT:
             # Kafka takes any int, and fails when it listens there.

@@ -3,6 +3,11 @@ person should know about the rest before the broker starts.
 
 Kafka differs: it starts with names that it does not know, and says so in a log of hundreds of
 lines. Here each is a warning, which names the setting that was probably meant if any is like it.
+
+Kafka differs: `process.roles=controller` is a node of the quorum. Here it is refused: each broker
+is its own controller, so such a process would have nothing to do and nobody to serve, and to let it
+run would tell the users of a cluster that is not there. A compose file with containers of that
+role starts without them.
 """
 
 from __future__ import annotations

@@ -120,6 +120,23 @@ class BrokerConfig(NamedTuple):
     auto_leader_rebalance_enable: bool = True
     controlled_shutdown_enable: bool = True
     inter_broker_listener_name: str | None = None
+    security_inter_broker_protocol: str = "PLAINTEXT"
+    ssl_keystore_type: str = "JKS"
+    """What the `ssl_` ones mean, `config.tls` says; those of one listener are in `settings`."""
+    ssl_keystore_location: str | None = None
+    ssl_keystore_password: str | None = None
+    ssl_key_password: str | None = None
+    ssl_keystore_key: str | None = None
+    ssl_keystore_certificate_chain: str | None = None
+    ssl_truststore_type: str = "JKS"
+    ssl_truststore_location: str | None = None
+    ssl_truststore_password: str | None = None
+    ssl_truststore_certificates: str | None = None
+    ssl_client_auth: str = "none"
+    ssl_enabled_protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
+    ssl_protocol: str = "TLSv1.3"
+    ssl_cipher_suites: tuple[str, ...] = ()
+    ssl_endpoint_identification_algorithm: str = "https"
     leader_imbalance_check_interval_seconds: int = 300
     unclean_leader_election_interval_ms: int = 300_000
     socket_request_max_bytes: int = 104_857_600

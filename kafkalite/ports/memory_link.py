@@ -111,6 +111,11 @@ class MemoryLink(Link):
         return self._peer
 
     @property
+    def peer_certificate(self) -> None:
+        """See `Link`."""
+        return None
+
+    @property
     def progress(self) -> int:
         """See `Link`."""
         return self._progress

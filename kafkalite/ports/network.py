@@ -51,6 +51,12 @@ class Link(Protocol):
         ...
 
     @property
+    def peer_certificate(self) -> bytes | None:
+        """What the peer has shown of itself, and is trusted with, in DER; known when bytes come.
+        None: nothing, or it is not encrypted."""
+        ...
+
+    @property
     def progress(self) -> int:
         """Grows whenever some of what waits for the peer has left."""
         ...

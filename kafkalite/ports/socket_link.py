@@ -112,6 +112,11 @@ class SocketLink:
         return self._peer
 
     @property
+    def peer_certificate(self) -> None:
+        """See `Link`."""
+        return None
+
+    @property
     def progress(self) -> int:
         """See `Link`."""
         return self._progress

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkalite.config.listeners import WILDCARDS, ListenerAddress
+from kafkalite.config.listeners import PROTOCOLS, WILDCARDS, ListenerAddress
 from kafkalite.metadata.image import BrokerImage, Endpoint
 from kafkalite.ports.network import Address
 from kafkalite.ports.process import host_name
@@ -81,9 +81,11 @@ def _as_registered(broker: BrokerImage, listener: str) -> list[Node]:
     ]
 
 
-def registered_endpoint(bound: Address, advertised: ListenerAddress) -> Endpoint:
-    """What the other brokers' clients are told of a listener that is bound there."""
+def registered_endpoint(bound: Address, advertised: ListenerAddress, protocol: str) -> Endpoint:
+    """What the other brokers' clients are told of a listener that is bound there and speaks that
+    security protocol."""
     host = advertised.host or bound.host
     if host in WILDCARDS:
         host = host_name()
-    return Endpoint(advertised.name, host, advertised.port or bound.port)
+    number = PROTOCOLS.index(protocol)
+    return Endpoint(advertised.name, host, advertised.port or bound.port, number)

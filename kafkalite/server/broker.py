@@ -20,7 +20,7 @@ from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.effective_configs import concerns_brokers
 from kafkalite.metadata.image import BrokerImage, MetadataImage
 from kafkalite.metadata.store import BrokerRegistration, MetadataSession, MetadataStore
-from kafkalite.ports.network import Address
+from kafkalite.ports.network import Address, Network
 from kafkalite.server.broker_parts import BrokerParts, Ports
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
@@ -200,6 +200,11 @@ class Broker:
     def addresses(self) -> tuple[Address, ...]:
         """All that is listened on, the first listener's first."""
         return self._listeners.addresses
+
+    def network_to(self, listener: str | None = None) -> Network:
+        """As whoever dials that listener from this process needs it, TLS and all; None: the first
+        listener."""
+        return self._listeners.network_to(listener)
 
     @property
     def link(self) -> ClusterLink | None:

@@ -19,6 +19,7 @@ from kafkalite.server.forwarding import Forwarding, Handled
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
 from kafkalite.server.replication import Replication
+from kafkalite.server.secured import dialing
 from kafkalite.server.transaction_markers import Markers
 from kafkalite.server.verification_routes import VerificationRoutes
 
@@ -45,6 +46,7 @@ class ClusterLink:
         self._timeout_ms = config.request_timeout_ms
         self.listener = inter_broker_listener(config)
         """Where the others come in."""
+        network = dialing(network, clock, config, self.listener)
         self.peers = Peers(config.node_id, network, clock, config, checks_views=checks_views)
         self.controller = ControllerChannel(
             clock,

@@ -14,6 +14,7 @@ from kafkalite.server.connection import Handle
 from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.server.request import Session
+from kafkalite.server.secured import accepting, dialing
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
@@ -25,8 +26,11 @@ class Listeners:
     def __init__(
         self, config: BrokerConfig, network: Network, clock: Clock, *, checks_views: bool
     ) -> None:
-        """`KafkaError` for settings that make no sense. `checks_views`: see `ClientConnection`."""
+        """`KafkaError` for settings that make no sense, and key stores that cannot be used.
+        `checks_views`: see `ClientConnection`."""
+        self._config = config
         self._wanted = parse_listeners(config)
+        self._networks = [accepting(network, clock, config, each.name) for each in self._wanted]
         self._network = network
         self._clock = clock
         self._checks_views = checks_views
@@ -37,9 +41,9 @@ class Listeners:
         """Listen on all of them. `OSError` when an address cannot be had."""
         pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
         counts = ConnectionCounts()
-        for wanted in self._wanted:
+        for wanted, network in zip(self._wanted, self._networks, strict=True):
             listener = ServerListener(
-                self._network,
+                network,
                 self._clock,
                 pool,
                 handle,
@@ -50,6 +54,11 @@ class Listeners:
             )
             listener.start(wanted.bound.host, wanted.bound.port)
             self._started.append(listener)
+
+    def network_to(self, name: str | None = None) -> Network:
+        """To that listener from this process; None: to the first."""
+        name = name or self._wanted[0].name
+        return dialing(self._network, self._clock, self._config, name, itself=True)
 
     def limit(self, config: BrokerConfig) -> None:
         """Hold new connections to these settings, whatever the first ones were. `KafkaError` for
@@ -78,7 +87,7 @@ class Listeners:
     def endpoints(self) -> tuple[Endpoint, ...]:
         """What the broker registers of them."""
         return tuple(
-            registered_endpoint(listener.address, wanted.advertised)
+            registered_endpoint(listener.address, wanted.advertised, wanted.protocol)
             for wanted, listener in zip(self._wanted, self._started, strict=True)
             if wanted.advertised is not None
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
-from kafkalite.config.listeners import PLAINTEXT, parse_listeners
+from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.core import NO_PAUSE, Pause
 from kafkalite.errors import ErrorCode, KafkaError
@@ -186,7 +186,8 @@ def inter_broker_listener(config: BrokerConfig) -> str:
     if said is not None:
         return said.strip().upper()
     names = [each.name for each in parse_listeners(config) if each.advertised is not None]
-    return PLAINTEXT if PLAINTEXT in names else names[0]
+    protocol = config.security_inter_broker_protocol
+    return protocol if protocol in names else names[0]
 
 
 def _incarnation(image: MetadataImage, broker_id: BrokerId) -> tuple[int, bool] | None:

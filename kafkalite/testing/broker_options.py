@@ -10,10 +10,11 @@ from typing import TypeGuard
 
 from kafkalite.config.environment import Given
 from kafkalite.config.known import Kind, kind_of, nearest
-from kafkalite.config.listeners import parse_ip_limits, parse_listeners
+from kafkalite.config.listeners import ListenersError, parse_ip_limits
 from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
+from kafkalite.server.secured import check_key_stores
 
 _log = getLogger(__name__)
 
@@ -90,8 +91,11 @@ def make_config(settings: Mapping[str, str], *, port: object, location: str) -> 
                 "log.dirs": location,
             }
         )
-        parse_listeners(config)
+        check_key_stores(config)
         parse_ip_limits(config)
+    except ListenersError as error:
+        remedy = f"; {error.remedy}" if error.remedy else ""
+        raise ValueError(f"settings: {error.message.removesuffix('.')}{remedy}") from error
     except KafkaError as error:
         raise ValueError(f"settings: {error.message}") from error
     return config

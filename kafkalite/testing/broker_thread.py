@@ -61,7 +61,7 @@ class Life(ThreadLife[Address]):
                 raise BrokerError(
                     f"kafkalite cannot start: {in_one_line(error, _FREE_PORT)}"
                 ) from error
-            self._network = ports.network
+            self._network = broker.network_to()
             self._address = where_to_dial(broker.addresses[0])
             if self._topics:
                 await self._create_topics(

@@ -122,7 +122,7 @@ class ClusterMembers:
         self.running[id] = broker
         self.addresses[id] = broker.addresses[0]
         self._ports[id] = broker.addresses[0].port
-        self._networks[id] = ports.network
+        self._networks[id] = broker.network_to()
 
     def network(self, id: int) -> Network:
         """As a broker that runs sees it."""

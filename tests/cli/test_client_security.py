@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from kafkalite.cli.client_security import ClientSecurity, Login, read_security
 from kafkalite.cli.errors import WrongUseError
+from tests import certificates
 
 JAAS = "sasl.jaas.config=org.apache.kafka.common.security"
 SASL = "security.protocol=SASL_PLAINTEXT\n"
+SSL = "security.protocol=SSL\n"
 
 
 def read(tmp_path: Path, text: str) -> ClientSecurity:
@@ -67,6 +71,67 @@ def test_tls_checks_the_broker_and_its_host_unless_told_otherwise(tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "ssl.truststore.location={}/ca.pem",
+        "ssl.truststore.location={}/ca.p12\nssl.truststore.password=changeit",
+        "ssl.truststore.type=PEM\nssl.truststore.certificates={ca}",
+        "ssl.ca.location={}/ca.pem",
+    ],
+)
+def test_whom_a_command_believes(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ca.pem").write_text(certificates.authority().pem)
+    (tmp_path / "ca.p12").write_bytes(certificates.authority().pkcs12())
+    in_one_line = certificates.authority().pem.replace("\n", " ")
+    security = read(tmp_path, SSL + text.replace("{}", str(tmp_path)).replace("{ca}", in_one_line))
+    assert security.tls is not None
+    (believed,) = security.tls.get_ca_certs(binary_form=True)
+    assert believed == ssl.PEM_cert_to_DER_cert(certificates.authority().pem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssl.keystore.location={}/own.pem\nssl.key.password=secret",
+        "ssl.keystore.location={}/own.pem\nssl.keystore.password=secret",
+        "ssl.keystore.location={}/own.p12\nssl.keystore.password=changeit",
+        "ssl.certificate.location={}/own.pem\nssl.key.password=secret",
+        "ssl.certificate.location={}/chain.pem\nssl.key.location={}/own.pem\n"
+        "ssl.key.password=secret",
+    ],
+)
+def test_what_a_command_shows(tmp_path: Path, text: str) -> None:
+    own = certificates.client()
+    (tmp_path / "own.pem").write_text(own.key_pem("secret") + own.pem)
+    (tmp_path / "chain.pem").write_text(own.pem)
+    (tmp_path / "own.p12").write_bytes(own.pkcs12())
+    ca = f"ssl.ca.location={tmp_path}/ca.pem\n"
+    (tmp_path / "ca.pem").write_text(certificates.authority().pem)
+    security = read(tmp_path, SSL + ca + text.replace("{}", str(tmp_path)))
+    assert security.tls is not None
+    assert shown_by(security.tls) == own.der
+
+
+def shown_by(client: ssl.SSLContext) -> bytes | None:
+    """What a server gets to see that asks for a certificate."""
+    server = ssl.create_default_context(
+        ssl.Purpose.CLIENT_AUTH, cadata=certificates.authority().pem
+    )
+    server.verify_mode = ssl.CERT_REQUIRED
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "own.pem"
+        file.write_text(certificates.broker().key_pem() + certificates.broker().pem)
+        server.load_cert_chain(file)
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    here = client.wrap_bio(back, there, server_hostname="localhost")
+    peer = server.wrap_bio(there, back, server_side=True)
+    for side in (here, peer, here, peer):
+        with suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return peer.getpeercert(binary_form=True)
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("security.protocol=TLS", "allowed is PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
@@ -78,12 +143,16 @@ def test_tls_checks_the_broker_and_its_host_unless_told_otherwise(tmp_path: Path
         (f"{SASL}sasl.mechanism=PLAIN", "no username and password: say sasl.jaas.config="),
         (f"{SASL}sasl.mechanism=PLAIN\nsasl.username=a", "no username and password"),
         ("security.protocol=SSL\nssl.truststore.location={}/none", "none: No such file"),
-        ("security.protocol=SSL\nssl.truststore.location={}/store.jks", "only PEM is read"),
-        ("security.protocol=SSL\nssl.keystore.location={}/store.jks", "only PEM is read"),
-        ("security.protocol=SSL\nssl.keystore.location={}/empty.pem", "a certificate with its key"),
-        ("security.protocol=SSL\nssl.truststore.location={}/empty.pem", "no certificate"),
+        ("security.protocol=SSL\nssl.truststore.location={}/store.jks", "keytool -importkeystore"),
+        (f"{SSL}ssl.keystore.location={{}}/store.jks\nssl.keystore.password=p", "older format"),
+        (f"{SSL}ssl.keystore.location={{}}/store.jks", "key store password is not specified; let"),
+        ("security.protocol=SSL\nssl.keystore.location={}/empty.pem", "no private key in it"),
+        ("security.protocol=SSL\nssl.truststore.location={}/empty.pem", "it cannot be used"),
+        (f"{SSL}ssl.ca.location={{}}/none", "ssl.ca.location={}/none: No such file"),
+        (f"{SSL}ssl.enabled.protocols=TLSv9", "for configuration ssl.enabled.protocols: Unsuppor"),
+        (f"{SSL}ssl.client.auth=maybe", "Invalid value maybe for configuration ssl.client.auth"),
         ("security.protocol=SSL\nssl.truststore.location={}/long.pem", "than 1048576 bytes"),
-        ("security.protocol=SSL\nssl.keystore.key=x", "keys are read from files"),
+        ("security.protocol=SSL\nssl.keystore.key=x", "only for PEM, but the type is JKS; say ssl"),
         ("a=\\u00g0", "line 1: \\u without"),
     ],
 )
@@ -95,7 +164,7 @@ def test_what_cannot_be_meant(tmp_path: Path, text: str, says: str) -> None:
         read(tmp_path, text.replace("{}", str(tmp_path)))
     (line,) = str(refused.value).splitlines()
     assert line.startswith(f"--command-config {tmp_path}/client.properties: ")
-    assert says in line
+    assert says.replace("{}", str(tmp_path)) in line
 
 
 def test_a_file_that_is_not_there() -> None:

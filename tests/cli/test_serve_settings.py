@@ -119,7 +119,14 @@ def test_files_the_environment_and_options_each_are_stronger_than_the_one_before
         (["num.partitions=0"], ["num.partitions=0", "from 1 to"]),
         (["num.partitions"], ["num.partitions", "KEY=VALUE"]),
         (["=3"], ["KEY=VALUE"]),
-        (["listeners=SSL://localhost:9093"], ["SSL", "only PLAINTEXT"]),
+        (["listeners=SASL_SSL://localhost:9093"], ["SASL_SSL", "only PLAINTEXT and SSL"]),
+        (
+            ["listeners=SSL://:9093", "ssl.keystore.location=k.p12", "ssl.keystore.password=p"],
+            [
+                "ssl.keystore.location=k.p12: No such file or directory; put the file there",
+                "(--set)",
+            ],
+        ),
         (["listeners=PLAINTEXT://localhost"], ["Unable to parse PLAINTEXT://localhost"]),
         (["max.connections.per.ip=0"], ["max.connections.per.ip.overrides"]),
         (["listeners=PLAINTEXT://localhost:0", "--port=0"], ["--port", "listeners"]),
@@ -151,7 +158,8 @@ def test_one_folder_is_not_named_twice() -> None:
     [
         ("KAFKA_LISTENERS", "foo", "expected NAME://HOST:PORT"),
         ("KAFKA_LISTENERS", "FOO://:9092", "such as FOO:PLAINTEXT"),
-        ("KAFKA_LISTENERS", "SSL://:9092", "let one listener be PLAINTEXT"),
+        ("KAFKA_LISTENERS", "SASL_SSL://:9092", "let one listener be PLAINTEXT or SSL"),
+        ("KAFKA_LISTENERS", "SSL://:9092", "has no key store; let ssl.keystore.location name one"),
         ("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://0.0.0.0:9092", "Use a routable IP address"),
         ("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "A:B", "allowed are PLAINTEXT, SSL"),
         ("KAFKA_INTER_BROKER_LISTENER_NAME", "X", "not found in listener.security.protocol.map"),
@@ -173,10 +181,14 @@ def test_where_listeners_are_set_that_cannot_be_and_what_can(
     ("settings", "says"),
     [
         (
-            {"KAFKA_LISTENERS": "SSL://:9093", "KAFKA_SSL_KEYSTORE_FILENAME": "kafka.jks"},
-            "Invalid value SSL://:9093 for configuration listeners: its security protocol is SSL, "
-            "but only PLAINTEXT is spoken yet; let one listener be PLAINTEXT; see listeners "
-            "(KAFKA_LISTENERS)",
+            {
+                "KAFKA_ADVERTISED_LISTENERS": "SSL://localhost:9093",
+                "KAFKA_SSL_KEYSTORE_FILENAME": "../../none/kafka.jks",
+                "KAFKA_SSL_KEYSTORE_PASSWORD": "p",
+            },
+            "ssl.keystore.location=/etc/kafka/secrets/../../none/kafka.jks: No such file or "
+            "directory; put the file there, or name another; see ssl.keystore.location "
+            "(KAFKA_SSL_KEYSTORE_FILENAME)",
         ),
         (
             {
@@ -204,6 +216,6 @@ def test_a_broker_that_no_client_could_use_says_how_one_could(
 
 
 def test_listeners_of_the_command_line_do_not_go_together_with_a_port() -> None:
-    ended = ran("serve", "--ephemeral", "--set=listeners=SSL://:9093")
-    assert "let one listener be PLAINTEXT; see listeners (--set)" in ended.stderr
+    ended = ran("serve", "--ephemeral", "--set=listeners=SASL_SSL://:9093")
+    assert "let one listener be PLAINTEXT or SSL; see listeners (--set)" in ended.stderr
     assert "--port" not in ended.stderr

@@ -261,7 +261,7 @@ def test_a_listener_that_wants_what_is_not_spoken_is_left_out(advertised: str | 
     assert "inter.broker.listener.name" not in found.values
     assert found.notes[-1] == (
         "warning: the listener IN is left out: its security protocol is SASL_SSL, but only "
-        "PLAINTEXT is spoken yet"
+        "PLAINTEXT and SSL are spoken yet"
     )
     assert len(parse_listeners(BrokerConfig.of(found.values))) == 1
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import signal
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -15,21 +16,49 @@ from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.ports.network import Address
+from kafkalite.ports import small_files
+from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
+from tests import certificates
 from tests.cli.serving import serving, talk
+from tests.ports.network_kinds import encrypted
 from tests.server.running import simulated, start
 
 FOLDER = Path(__file__).parent / "environments"
 METADATA = 9
-NOT_HERE = {
-    "apache-cluster-isolated-controller": "process.roles=controller",
-    "apache-single-node-ssl": "only PLAINTEXT is spoken yet",
-}
+NOT_HERE = {"apache-cluster-isolated-controller": "process.roles=controller"}
 """What has no place here, and what is said of it."""
 STARTING = sorted({path.stem for path in FOLDER.glob("*.env")} - NOT_HERE.keys())
+
+
+PASSWORD = "abcdefgh"
+"""In a properties file of theirs."""
+SECRETS = "/etc/kafka/secrets/"
+"""What they mount there."""
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of the names that theirs have."""
+    folder = tmp_path_factory.mktemp("secrets")
+    (folder / "kafka01.keystore.jks").write_bytes(certificates.broker().pkcs12(PASSWORD))
+    (folder / "kafka.truststore.jks").write_bytes(certificates.authority().pkcs12(PASSWORD))
+    for name in ("kafka_keystore_creds", "kafka_ssl_key_creds", "kafka_truststore_creds"):
+        (folder / name).write_text(f"{PASSWORD}\n")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def mounted(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a compose file mounts them."""
+
+    def open_there(path: str, mode: str) -> IO[bytes]:
+        assert mode == "rb"
+        return Path(path.replace(SECRETS, f"{secrets}/")).open("rb")
+
+    monkeypatch.setattr(small_files, "open", open_there, raising=False)
 
 
 def environment(name: str) -> dict[str, str]:
@@ -62,8 +91,11 @@ async def test_a_broker_starts_and_serves_each_of_its_clients(
     assert not any(each.name in controllers for each in listeners)
     files = MemoryFiles()
     async with start(simulation, files, settings=values) as running:
-        network = simulation.network.node("client")
         for listener in listeners:
+            network: Network = simulation.network.node("client")
+            if listener.protocol == "SSL":
+                any_host = {"ssl_endpoint_identification_algorithm": ""}
+                network = encrypted(network, simulation.clock, **any_host)
             client = await Client.connect(network, Address("broker", listener.bound.port))
             answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
             if listener.advertised is not None:

@@ -135,9 +135,11 @@ def test_long_defaults_and_texts_of_several_lines_are_whole() -> None:
     protocols = keys["listener.security.protocol.map"].default
     assert protocols is not None
     assert protocols.count(":") == 4
-    assert keys["ssl.key.password"] == ConfigKey(
-        "ssl.key.password",
+    assert keys["delegation.token.secret.key"] == ConfigKey(
+        "delegation.token.secret.key",
         ConfigType.PASSWORD,
         None,
-        "What unlocks the private key. Taken, and without effect here.",
+        "The secret that delegation tokens are signed with; not set: there are none. "
+        "Taken, and without effect here.",
+        is_read_only=True,
     )

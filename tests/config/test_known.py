@@ -53,7 +53,10 @@ def test_a_topics_key_acts_too_unless_there_is_a_reason() -> None:
         ("zookeeper.connect", Kind.ZOOKEEPER),
         ("zookeeper.ssl.keystore.type", Kind.ZOOKEEPER),
         ("super.users", Kind.OF_A_PART),
-        ("listener.name.internal.ssl.keystore.location", Kind.OF_A_PART),
+        ("listener.name.internal.ssl.keystore.location", Kind.ACTS),
+        ("listener.name.internal.ssl.principal.mapping.rules", Kind.WITHOUT_EFFECT),
+        ("listener.name.internal.ssl.keystor.location", Kind.UNKNOWN),
+        ("listener.name.internal.plain.sasl.jaas.config", Kind.OF_A_PART),
         ("confluent.license", Kind.OF_A_PART),
         ("num.partitons", Kind.UNKNOWN),
         ("retention.ms", Kind.UNKNOWN),
@@ -98,6 +101,7 @@ def test_a_clients_setting_may_have_a_brokers_name(name: str) -> None:
         ("max.message.bytes", "message.max.bytes"),
         ("kafkalite.record.validaton", "kafkalite.record.validation"),
         ("num.io.thread", "num.io.threads"),
+        ("listener.name.a.ssl.keystor.location", "listener.name.a.ssl.keystore.location"),
     ],
 )
 def test_the_nearest_is_what_was_meant(name: str, meant: str) -> None:

@@ -56,6 +56,11 @@ def test_a_listener_is_read(text: str, name: str, host: str, port: int) -> None:
     assert bound(text) == [(name, host, port)]
 
 
+def test_each_listener_has_its_security_protocol() -> None:
+    found = parsed("SSL://:1,IN://:2,OUT://:3", map="SSL:SSL,IN:PLAINTEXT,OUT:ssl")
+    assert [each.protocol for each in found] == ["SSL", "PLAINTEXT", "SSL"]
+
+
 def test_a_listener_given_twice_is_one() -> None:
     assert len(parsed("PLAINTEXT://localhost:9092,PLAINTEXT://localhost:9092")) == 1
 
@@ -205,8 +210,8 @@ def test_a_refusal_is_kafkas(settings: dict[str, str], message: str) -> None:
         ({LISTENERS: "PLAINTEXT://a:65536"}, "65536 is not a port"),
         ({LISTENERS: "PLAINTEXT://a:-1"}, "-1 is not a port"),
         ({LISTENERS: "PLAINTEXT://a:99999999999"}, "99999999999 is not a port"),
-        ({LISTENERS: "SSL://a:1"}, "security protocol is SSL, but only PLAINTEXT is spoken yet"),
-        ({LISTENERS: "IN://a:1", MAP: "IN:SASL_SSL"}, "security protocol is SASL_SSL"),
+        ({LISTENERS: "SASL_SSL://a:1"}, "is SASL_SSL, but only PLAINTEXT and SSL are spoken yet"),
+        ({LISTENERS: "IN://a:1", MAP: "IN:SASL_PLAINTEXT"}, "protocol is SASL_PLAINTEXT"),
         ({MAP: "PLAINTEXT"}, "'PLAINTEXT' is not NAME:PROTOCOL"),
         ({ADVERTISED: "PLAINTEXT://[::]:1"}, "nonroutable meta-address ::"),
     ],

@@ -118,7 +118,7 @@ def test_what_has_no_effect_is_one_line_without_values() -> None:
     assert notes(
         {
             "num.io.threads": "8",
-            "ssl.keystore.password": "secret",
+            "ssl.provider": "secret",
             "inter.broker.protocol.version": "3.9",
             "log.local.retention.ms": "5",
             "super.users": "User:a",
@@ -126,7 +126,7 @@ def test_what_has_no_effect_is_one_line_without_values() -> None:
             "confluent.support.customer.id": "y",
         }
     ) == [
-        "info: no effect here: num.io.threads ssl.keystore.password inter.broker.protocol.version "
+        "info: no effect here: num.io.threads ssl.provider inter.broker.protocol.version "
         "log.local.retention.ms super.users confluent.*"
     ]
 

@@ -1,5 +1,5 @@
-"""Both networks, sockets on asyncio and on uvloop where it is, and memory; and machines that note
-what they are told."""
+"""All networks: sockets on asyncio and on uvloop where it is, and memory, each as it is and with
+TLS; and machines that note what they are told."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from kafkalite.config.tls import tls_settings
+from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock, RealClock
 from kafkalite.ports.network import Address, Connection, Link, Network
 from kafkalite.ports.network_memory import MemoryNetwork
 from kafkalite.ports.network_sockets import SocketNetwork
+from kafkalite.ports.network_tls import TlsNetwork
+from kafkalite.ports.tls_context import client_context, server_context
 from kafkalite.testing.clock import VirtualClock
 from kafkalite.testing.simulation import VirtualLoop
+from tests import certificates
 
 Body = Callable[[Network, Clock], Coroutine[Any, Any, None]]
 Run = Callable[[Body], None]
@@ -124,6 +129,30 @@ async def _over_sockets(body: Body) -> None:
     await _and_close_all(body, SocketNetwork(clock), clock)
 
 
+async def _over_tls(body: Body) -> None:
+    clock = RealClock()
+    await _and_close_all(body, encrypted(SocketNetwork(clock), clock), clock)
+
+
+def encrypted(network: Network, clock: Clock, **settings: str) -> TlsNetwork:
+    """What that network carries; both sides have the same settings, `ssl_` before each name."""
+    key = certificates.broker()
+    tls = tls_settings(
+        BrokerConfig.of(
+            {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.key": key.key_pem(),
+                "ssl.keystore.certificate.chain": key.pem,
+                "ssl.truststore.type": "PEM",
+                "ssl.truststore.certificates": key.trusted,
+                **{name.replace("_", "."): value for name, value in settings.items()},
+            }
+        ),
+        "SSL",
+    )
+    return TlsNetwork(network, clock, accepts=server_context(tls), dials=client_context(tls))
+
+
 async def _and_close_all(body: Body, network: Network, clock: Clock) -> None:
     made.clear()
     await body(network, clock)
@@ -139,12 +168,27 @@ def _run_uvloop(body: Body) -> None:
     uvloop.run(_over_sockets(body))
 
 
+def _run_uvloop_tls(body: Body) -> None:
+    import uvloop
+
+    uvloop.run(_over_tls(body))
+
+
 def _run_memory(body: Body) -> None:
+    run_in_memory(body, lambda network, clock: network)
+
+
+def run_in_memory(body: Body, wrapped: Callable[[Network, Clock], Network]) -> None:
+    """In virtual time; `wrapped` makes the network what the body is to have."""
     loop = VirtualLoop()
     clock = VirtualClock(loop)
+
+    async def main() -> None:
+        network = wrapped(MemoryNetwork(clock).node("localhost"), clock)
+        await _and_close_all(body, network, clock)
+
     try:
-        network = MemoryNetwork(clock).node("localhost")
-        loop.run_until_complete(_and_close_all(body, network, clock))
+        loop.run_until_complete(main())
     finally:
         loop.close()
 
@@ -152,9 +196,11 @@ def _run_memory(body: Body) -> None:
 KINDS = [
     Kind("sockets", lambda body: asyncio.run(_over_sockets(body))),
     Kind("memory", _run_memory),
+    Kind("tls", lambda body: asyncio.run(_over_tls(body))),
+    Kind("tls in memory", lambda body: run_in_memory(body, encrypted)),
 ]
 if find_spec("uvloop"):
-    KINDS.append(Kind("uvloop", _run_uvloop))
+    KINDS += [Kind("uvloop", _run_uvloop), Kind("tls on uvloop", _run_uvloop_tls)]
 
 
 async def pair(network: Network, clock: Clock) -> tuple[Machine, Machine]:

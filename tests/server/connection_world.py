@@ -20,6 +20,7 @@ class FakeLink:
 
     local = Address("127.0.0.1", 9092)
     peer = Address("10.1.2.3", 5555)
+    peer_certificate = None
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []

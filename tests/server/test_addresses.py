@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.listeners import ListenerAddress
+from kafkalite.metadata.image import Endpoint
 from kafkalite.ports.network import Address
 from kafkalite.ports.process import host_name
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -70,7 +71,8 @@ async def test_only_brokers_with_the_clients_listener_are_told(simulation: Simul
 
 @pytest.mark.parametrize("wildcard", ["0.0.0.0", "::"])
 def test_a_wildcard_is_not_registered(wildcard: str) -> None:
-    endpoint = registered_endpoint(Address(wildcard, 9092), ListenerAddress("IN", "", 0))
-    assert (endpoint.name, endpoint.host, endpoint.port) == ("IN", host_name(), 9092)
-    endpoint = registered_endpoint(Address(wildcard, 9092), ListenerAddress("IN", "told", 7))
-    assert (endpoint.host, endpoint.port) == ("told", 7)
+    bound = Address(wildcard, 9092)
+    endpoint = registered_endpoint(bound, ListenerAddress("IN", "", 0), "PLAINTEXT")
+    assert endpoint == Endpoint("IN", host_name(), 9092)
+    endpoint = registered_endpoint(bound, ListenerAddress("IN", "told", 7), "SASL_SSL")
+    assert endpoint == Endpoint("IN", "told", 7, security_protocol=3)

@@ -19,6 +19,14 @@ from kafkalite.server.peers import inter_broker_listener
             },
             "PLAINTEXT",
         ),
+        ({"listeners": "SSL://:1,PLAINTEXT://:2"}, "PLAINTEXT"),
+        (
+            {
+                "listeners": "PLAINTEXT://:1,SSL://:2",
+                "security.inter.broker.protocol": "SSL",
+            },
+            "SSL",
+        ),
         ({"listeners": "A://:1", "listener.security.protocol.map": "A:PLAINTEXT"}, "A"),
         (
             {

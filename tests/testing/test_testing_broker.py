@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +18,7 @@ from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing import Broker, BrokerError
 from kafkalite.testing.client import Client
+from tests import certificates
 from tests.server.requests import batch, produce
 from tests.testing.broker_address import address_of, can_be_dialled
 from tests.testing.confluent_calls import receive, send, topics
@@ -30,6 +33,22 @@ def test_a_stock_client_reads_what_it_wrote() -> None:
         send(broker.bootstrap, "orders", b"tea")
         assert receive(broker.bootstrap, "orders") == b"tea"
     assert not can_be_dialled(broker.bootstrap)
+
+
+def test_it_may_speak_tls(tmp_path: Path) -> None:
+    """It makes its topics by TLS too, though nobody else gets in without a certificate."""
+    settings = certificates.settings_of(tmp_path, ssl_client_auth="required")
+    client = tmp_path / "client.pem"
+    client.write_text(certificates.client().key_pem() + certificates.client().pem)
+    context = ssl.create_default_context(cadata=certificates.authority().pem)
+    context.load_cert_chain(client)
+    with Broker(settings={"listeners": "SSL://localhost:0", **settings}, topics={"a": 2}) as broker:
+        broker.create_topic("b")
+        with (
+            socket.create_connection(address_of(broker)) as plain,
+            context.wrap_socket(plain, server_hostname="localhost") as encrypted,
+        ):
+            assert encrypted.getpeercert(binary_form=True) == certificates.broker().der
 
 
 def test_settings_are_the_brokers() -> None:

@@ -1,0 +1,177 @@
+"""Reads key stores and trust stores, whatever their kind, into PEM.
+
+PKCS12 is read by the library `cryptography`, imported when one is met. A store of type JKS may have
+the format of PKCS12, as Java's own `keytool` has written it since Java 9; the older format, which
+no maintained library reads, is refused with the command that converts it.
+
+Source: Kafka's `DefaultSslEngineFactory` (`PemStore`, `FileBasedStore`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from warnings import catch_warnings, simplefilter
+
+from kafkalite.config.listeners import ListenersError
+from kafkalite.config.tls import PEM, Store
+from kafkalite.ports.small_files import read_small_file
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+_JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
+_BLOCK: Final = re.compile(
+    r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<body>.*?)-----END (?P=label)-----", re.DOTALL
+)
+_WIDTH: Final = 64
+
+
+class Identity(NamedTuple):
+    """What one shows of oneself."""
+
+    certificates: str
+    """In PEM, one's own first."""
+    key: str
+    """In PEM."""
+    password: str
+    """Of the key; empty: it needs none."""
+
+
+def read_identity(store: Store) -> Identity:
+    """`ListenersError`, in one line that names the setting and the file, for what cannot be
+    read."""
+    if store.kind == PEM:
+        blocks = _blocks(store)
+        # Both of two files that are given may have them.
+        certificates = list(dict.fromkeys(text for label, text in blocks if label == "CERTIFICATE"))
+        keys = [text for label, text in blocks if label.endswith("PRIVATE KEY")]
+        if not certificates:
+            _refuse(store, "there is no certificate in it", "put the chain and the key into it")
+        if len(keys) != 1:
+            found = "no private key" if not keys else f"{len(keys)} private keys"
+            _refuse(store, f"there is {found} in it", "it needs one, beside its certificates")
+        return Identity("".join(certificates), keys[0], store.key_password or "")
+    if store.key_password not in (None, store.password):
+        raise ListenersError(
+            f"{store.key_password_setting} is another than {store.password_setting}: the key of "
+            "a PKCS12 store has the password of the store",
+            (store.key_password_setting, store.password_setting),
+            "leave it out",
+        )
+    return _identity_of(_opened(store), store)
+
+
+def read_trusted(store: Store) -> str:
+    """All certificates, in PEM. `ListenersError` as in `read_identity`."""
+    if store.kind == PEM:
+        certificates = [text for label, text in _blocks(store) if label == "CERTIFICATE"]
+    else:
+        from cryptography.hazmat.primitives.serialization import Encoding
+
+        opened = _opened(store)
+        entries = [each for each in (opened.cert, *opened.additional_certs) if each is not None]
+        certificates = [each.certificate.public_bytes(Encoding.PEM).decode() for each in entries]
+    if not certificates:
+        _refuse(store, "there is no certificate in it", "put those that are trusted into it")
+    return "".join(certificates)
+
+
+def _identity_of(opened: PKCS12KeyAndCertificates, store: Store) -> Identity:
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    if opened.key is None or opened.cert is None:
+        _refuse(store, "there is no private key with its certificate in it", "put it there")
+    entries = _in_order(opened)
+    key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return Identity("".join(entries), key.decode(), "")
+
+
+def _in_order(opened: PKCS12KeyAndCertificates) -> list[str]:
+    """Its own certificate, and the ones behind it, each before the one that signed it: a file may
+    have others besides, and any order."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    assert opened.cert is not None
+    chain = [opened.cert.certificate]
+    others = [each.certificate for each in opened.additional_certs]
+    with catch_warnings():
+        simplefilter("ignore")  # Of names that are not as they should be: Java takes them too.
+        while True:
+            last = chain[-1]
+            signer = next((each for each in others if each.subject == last.issuer), None)
+            if signer is None or last.subject == last.issuer:
+                return [each.public_bytes(Encoding.PEM).decode() for each in chain]
+            others.remove(signer)
+            chain.append(signer)
+
+
+def _opened(store: Store) -> PKCS12KeyAndCertificates:
+    data = _content(store)
+    if data.startswith((_JKS, _JCEKS)):
+        _refuse(
+            store,
+            "Java's older format is not read",
+            f"keytool -importkeystore -srckeystore {store.location} -destkeystore NEW "
+            "-deststoretype PKCS12 converts it",
+        )
+    if b"-----BEGIN " in data:
+        _refuse(store, f"it is PEM, not {store.kind}", f"say {_type_setting(store)}=PEM")
+    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+    password = None if store.password is None else store.password.encode()
+    try:
+        return load_pkcs12(data, password)
+    except ValueError as error:
+        if "password" in str(error).lower():
+            raise ListenersError(
+                f"{store.setting}={store.location}: the password does not open it",
+                (store.setting, store.password_setting),
+                f"see {store.password_setting}",
+            ) from error
+        _refuse(store, f"it is no PKCS12 store ({error})", f"see {_type_setting(store)}")
+
+
+def _blocks(store: Store) -> list[tuple[str, str]]:
+    """The labels and blocks of a text in PEM, each block with its lines as they are to be: in a
+    setting they may be one."""
+    text = store.text if store.location is None else _content(store).decode("latin-1")
+    found = [
+        (each["label"], _rewritten(each["label"], each["body"])) for each in _BLOCK.finditer(text)
+    ]
+    if not found:
+        _refuse(store, "there is no PEM in it", f"see {_type_setting(store)}")
+    return found
+
+
+def _rewritten(label: str, body: str) -> str:
+    if ":" in body:  # Headers, as OpenSSL's older keys have them when they are encrypted.
+        return f"-----BEGIN {label}-----{body}-----END {label}-----\n"
+    packed = "".join(body.split())
+    lines = [packed[at : at + _WIDTH] for at in range(0, len(packed), _WIDTH)]
+    return "\n".join((f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""))
+
+
+def _content(store: Store) -> bytes:
+    assert store.location is not None, "it is a text"
+    try:
+        return read_small_file(store.location)
+    except ValueError as error:
+        raise ListenersError(
+            f"{store.setting}={store.location}: {error}",
+            (store.setting,),
+            "put the file there, or name another",
+        ) from error
+
+
+def _type_setting(store: Store) -> str:
+    return f"{store.setting.removesuffix('location')}type"
+
+
+def _refuse(store: Store, why: str, remedy: str) -> NoReturn:
+    where = store.setting if store.location is None else f"{store.setting}={store.location}"
+    raise ListenersError(f"{where}: {why}", (store.setting,), remedy)

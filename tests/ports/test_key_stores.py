@@ -1,0 +1,158 @@
+"""Key stores of each kind, and what a person is told of those that cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafkalite.config.listeners import ListenersError
+from kafkalite.config.tls import Store, tls_settings
+from kafkalite.config.views import BrokerConfig
+from kafkalite.ports.key_stores import read_identity, read_trusted
+from kafkalite.ports.tls_context import client_context, server_context
+from tests import certificates
+from tests.certificates import PASSWORD, Authority, authority, broker
+
+
+def store_of(settings: dict[str, str]) -> Store:
+    found = tls_settings(BrokerConfig.of(settings), "SSL").key_store
+    assert found is not None
+    return found
+
+
+def of_file(path: Path, kind: str = "PKCS12", **more: str) -> dict[str, str]:
+    password = {} if kind == "PEM" else {"ssl.keystore.password": PASSWORD}
+    return {
+        "ssl.keystore.location": str(path),
+        "ssl.keystore.type": kind,
+        **password,
+        **{name.replace("_", "."): value for name, value in more.items()},
+    }
+
+
+@pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
+def test_a_file_of_pkcs12_under_either_name(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "kafka.keystore.jks"
+    file.write_bytes(broker().pkcs12())
+    identity = read_identity(store_of(of_file(file, kind, ssl_key_password=PASSWORD)))
+    assert identity.certificates == broker().pem
+    assert identity.key == broker().key_pem()
+
+
+def test_a_file_of_pem(tmp_path: Path) -> None:
+    file = tmp_path / "store.pem"
+    file.write_text(f"Bag Attributes\n{broker().key_pem()}\nsubject=/CN=broker\n{broker().pem}")
+    identity = read_identity(store_of(of_file(file, "PEM")))
+    assert (identity.certificates, identity.key) == (broker().pem, broker().key_pem())
+    assert identity.password == ""
+
+
+def test_pem_in_settings_may_stand_in_one_line() -> None:
+    def in_one_line(text: str) -> str:
+        return " ".join(text.split("\n"))
+
+    store = store_of(
+        {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": in_one_line(broker().key_pem("secret")),
+            "ssl.keystore.certificate.chain": in_one_line(broker().pem),
+            "ssl.key.password": "secret",
+        }
+    )
+    identity = read_identity(store)
+    assert identity.certificates == broker().pem
+    assert identity.key.startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----\n")
+    assert max(map(len, identity.key.splitlines())) == 64
+    assert identity.password == "secret"
+
+
+def test_trust_stores(tmp_path: Path) -> None:
+    other = Authority("other")
+    (tmp_path / "t.jks").write_bytes(authority().pkcs12())
+    (tmp_path / "t.pem").write_text(authority().pem + other.pem)
+    store = Store(
+        "ssl.truststore.location", "JKS", str(tmp_path / "t.jks"), "", PASSWORD, "p", None, "p"
+    )
+    assert read_trusted(store) == authority().pem
+    store = store._replace(kind="PEM", location=str(tmp_path / "t.pem"))
+    assert read_trusted(store) == authority().pem + other.pem
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "more", "says"),
+    [
+        ("PKCS12", None, {}, ["ssl.keystore.location={}: No such file or directory"]),
+        (
+            "PKCS12",
+            broker().pkcs12("other"),
+            {},
+            [
+                "ssl.keystore.location={}: the password does not open it",
+                "see ssl.keystore.password",
+            ],
+        ),
+        ("PKCS12", b"\x30\x00nonsense", {}, ["ssl.keystore.location={}: it is no PKCS12 store"]),
+        (
+            "PKCS12",
+            broker().pkcs12(),
+            {"ssl_key_password": "other"},
+            ["ssl.key.password is another than ssl.keystore.password", "leave it out"],
+        ),
+        (
+            "JKS",
+            b"\xfe\xed\xfe\xed\x00\x00\x00\x02",
+            {},
+            ["Java's older format is not read; keytool -importkeystore -srckeystore {} -dest"],
+        ),
+        ("JKS", broker().pem.encode(), {}, ["it is PEM, not JKS; say ssl.keystore.type=PEM"]),
+        ("JKS", authority().pkcs12(), {}, ["there is no private key with its certificate in it"]),
+        ("PEM", b"", {}, ["there is no PEM in it; see ssl.keystore.type"]),
+        ("PEM", broker().key_pem().encode(), {}, ["there is no certificate in it"]),
+        ("PEM", broker().pem.encode(), {}, ["there is no private key in it"]),
+        ("PEM", (broker().key_pem() * 2 + broker().pem).encode(), {}, ["2 private keys"]),
+        (
+            "PEM",
+            (broker().key_pem("secret") + broker().pem).encode(),
+            {"ssl_key_password": "wrong"},
+            ["ssl.keystore.location={}: ssl.key.password does not unlock its key"],
+        ),
+        (
+            "PEM",
+            (broker().key_pem("secret") + broker().pem).encode(),
+            {},
+            ["ssl.keystore.location={}: ssl.key.password does not unlock its key"],
+        ),
+        (
+            "PEM",
+            (certificates.stranger().key_pem() + broker().pem).encode(),
+            {},
+            ["ssl.keystore.location={}: it cannot be used (key values mismatch)"],
+        ),
+    ],
+)
+def test_what_cannot_be_used(
+    tmp_path: Path, kind: str, content: bytes | None, more: dict[str, str], says: list[str]
+) -> None:
+    file = tmp_path / "store"
+    if content is not None:
+        file.write_bytes(content)
+    settings = tls_settings(BrokerConfig.of(of_file(file, kind, **more)), "SSL")
+    with pytest.raises(ListenersError) as refused:
+        server_context(settings)
+    line = f"{refused.value.message}; {refused.value.remedy}"
+    assert "\n" not in line
+    assert "secret" not in line
+    for text in says:
+        assert text.replace("{}", str(file)) in line
+
+
+def test_a_trust_store_that_cannot_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "store"
+    file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    settings = certificates.settings_of(
+        tmp_path, ssl_truststore_location=str(file), ssl_truststore_type="PEM"
+    )
+    del settings["ssl.truststore.password"]
+    with pytest.raises(ListenersError, match=r"ssl.truststore.location=.*: it cannot be used"):
+        client_context(tls_settings(BrokerConfig.of(settings), "SSL"))

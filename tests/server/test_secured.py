@@ -1,0 +1,119 @@
+"""Brokers whose listeners speak TLS, over the network in memory: whom they serve, among themselves
+too, and what happens to connections that come no further than their handshake."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from kafkalite.errors import ErrorCode
+from kafkalite.ports.network import Address, Network
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from tests import certificates
+from tests.ports.network_kinds import Machine, encrypted
+from tests.server.requests import batch, produce, produced
+from tests.server.running import PORT, PRODUCE, simulated, start
+from tests.server.running_cluster import three_brokers
+
+METADATA = 9
+TWO = {
+    "listeners": f"SSL://:{PORT},OWN://:9093",
+    "listener.security.protocol.map": "SSL:SSL,OWN:SSL",
+}
+
+
+def client_network(simulation: Simulation) -> Network:
+    """As clients have it who do not look at hosts."""
+    any_host = {"ssl_endpoint_identification_algorithm": ""}
+    return encrypted(simulation.network.node("client"), simulation.clock, **any_host)
+
+
+async def asked(network: Network, address: Address) -> MetadataResponse:
+    client = await Client.connect(network, address)
+    try:
+        return await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+    finally:
+        client.close()
+
+
+@simulated
+async def test_each_listener_has_its_own_settings(simulation: Simulation, tmp_path: Path) -> None:
+    settings = {
+        **TWO,
+        **certificates.settings_of(tmp_path),
+        "listener.name.own.ssl.client.auth": "required",
+        "listener.name.own.ssl.truststore.location": str(tmp_path / "others.p12"),
+    }
+    others = certificates.Authority("others")
+    (tmp_path / "others.p12").write_bytes(others.pkcs12())
+    async with start(simulation, settings=settings) as running:
+        network = client_network(simulation)
+        assert (await asked(network, Address("broker", PORT))).brokers
+        with pytest.raises(ConnectionError):
+            await asked(network, Address("broker", 9093))
+        endpoints = running.broker.image.brokers[running.broker._config.node_id].endpoints
+        assert {each.name: each.security_protocol for each in endpoints} == {"SSL": 1, "OWN": 1}
+
+
+@simulated
+async def test_a_broker_reaches_itself_whatever_it_shows(
+    simulation: Simulation, tmp_path: Path
+) -> None:
+    """For topics that it is to have from the start."""
+    settings = {**TWO, **certificates.settings_of(tmp_path, ssl_client_auth="required")}
+    async with start(simulation, settings=settings) as running:
+        for name, port in ((None, PORT), ("OWN", 9093)):
+            network = running.broker.network_to(name)
+            assert (await asked(network, Address("broker", port))).brokers
+
+
+@simulated
+async def test_who_has_not_shaken_hands_yet_counts_and_leaves_with_the_broker(
+    simulation: Simulation, tmp_path: Path
+) -> None:
+    settings = {**TWO, **certificates.settings_of(tmp_path), "max.connections": "2"}
+    async with start(simulation, settings=settings):
+        node = simulation.network.node("silent")
+        silent = [Machine(simulation.clock) for _ in range(3)]
+        for machine in silent:
+            node.dial("broker", PORT, machine)
+        await simulation.sleep(10)
+        assert [machine.ends for machine in silent] == [[], [], [None]]
+    await simulation.sleep(10)
+    assert [machine.ends for machine in silent] == [[None], [None], [None]]
+
+
+@simulated
+async def test_brokers_talk_by_tls_and_know_each_other_by_certificates(
+    simulation: Simulation, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = tuple(x509.DNSName(f"broker-{id}") for id in (1, 2, 3))
+    broker = certificates.authority().party("brokers", hosts=hosts)
+    (tmp_path / "own.p12").write_bytes(broker.pkcs12())
+    (tmp_path / "trusted.p12").write_bytes(certificates.authority().pkcs12())
+    settings = {
+        "listeners": f"PLAINTEXT://:{PORT},SSL://:9093",
+        "inter_broker_listener_name": "SSL",
+        "ssl_client_auth": "required",
+        "ssl_keystore_location": str(tmp_path / "own.p12"),
+        "ssl_keystore_password": certificates.PASSWORD,
+        "ssl_truststore_location": str(tmp_path / "trusted.p12"),
+        "ssl_truststore_password": certificates.PASSWORD,
+    }
+    async with three_brokers(simulation, **settings) as cluster:
+        await cluster.create("t", (2, 3, 1))
+        await cluster.wait_ms(300)
+        answer = await cluster.ask(
+            2, produce("t", {0: batch(b"x")}, acks=-1, timeout_ms=2_000), PRODUCE, ProduceResponse
+        )
+        assert ErrorCode(produced(answer)[0].error_code) is ErrorCode.NONE
+        assert cluster.isr("t") == {1, 2, 3}
+        opened = [str(link.peer) for link in simulation.network.links]
+        assert any(address.endswith(":9093") for address in opened)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
