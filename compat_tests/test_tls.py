@@ -22,8 +22,8 @@ from confluent_kafka.cimpl import NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 
 from compat_tests.cli.command_line import CommandLine
-from compat_tests.cli.test_command_config import free_ports
 from compat_tests.java.tools import run as run_tool
+from compat_tests.oracle.free_port import free_ports
 from compat_tests.process import KafkaliteProcess
 from tests import certificates
 
