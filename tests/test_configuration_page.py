@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.described_keys import broker_keys
 from kafkalite.config.known import NOT_YET, TIERED
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from tools.compatibility_facts import MARK, golden
 from tools.generate_configuration import PAGE, differing_defaults, page
 

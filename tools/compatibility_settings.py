@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.described_keys import broker_keys
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.controller.features import FINALIZED, SUPPORTED
 from tools.compatibility_facts import golden
 from tools.markdown import paragraph, table, version_range

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
 

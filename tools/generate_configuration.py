@@ -17,15 +17,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from kafkalite.config.allowed import allowed
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
-from kafkalite.config.described_keys import (
-    CLIENT_METRICS_KEYS,
-    GROUP_KEYS,
-    NOT_ACTED_ON,
-    broker_keys,
-)
+from kafkalite.config.broker_keys import BROKER_KEYS
+from kafkalite.config.client_metrics import CLIENT_METRICS_KEYS
+from kafkalite.config.described_keys import NOT_ACTED_ON, broker_keys
+from kafkalite.config.group_keys import GROUP_KEYS
 from kafkalite.config.keys import ConfigKey
 from kafkalite.config.known import TIERED
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from tools.compatibility_facts import MARK, ROOT, golden
 from tools.configuration_facts import unread_broker_keys, unread_topic_keys
 from tools.markdown import paragraph, table

@@ -14,8 +14,21 @@ import warnings
 from collections.abc import Mapping
 from typing import NoReturn
 
-from kafkalite.config.described_keys import CLIENT_METRICS_KEYS
+from kafkalite.config.described_keys import NOT_ACTED_ON
+from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.errors import ErrorCode, KafkaError
+
+CLIENT_METRICS_KEYS = {
+    key.name: key
+    for key in (
+        ConfigKey(
+            "interval.ms", ConfigType.INT, "300000", f"How often clients push. {NOT_ACTED_ON}"
+        ),
+        ConfigKey("match", ConfigType.LIST, "", f"Patterns that a client must fit. {NOT_ACTED_ON}"),
+        ConfigKey("metrics", ConfigType.LIST, "", f"How the metrics' names begin. {NOT_ACTED_ON}"),
+    )
+}
+"""By name: what a subscription to client metrics has (KIP-714)."""
 
 _INTERVAL, _MATCH, _METRICS = "interval.ms", "match", "metrics"
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000

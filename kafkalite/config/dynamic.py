@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.errors import KafkaError
 
 
@@ -137,7 +137,7 @@ def describe_all_brokers(of_all: Mapping[str, str]) -> list[DescribedConfig]:
 
 def describe_group(overrides: Mapping[str, str], broker: BrokerLayers) -> list[DescribedConfig]:
     """All keys of a group, by name; a group need not exist."""
-    from kafkalite.config.described_keys import GROUP_KEYS
+    from kafkalite.config.group_keys import GROUP_KEYS
 
     described = []
     for name, key in sorted(GROUP_KEYS.items()):
@@ -154,7 +154,7 @@ def describe_group(overrides: Mapping[str, str], broker: BrokerLayers) -> list[D
 
 def describe_client_metrics(overrides: Mapping[str, str]) -> list[DescribedConfig]:
     """All keys of a subscription to client metrics, by name; it need not exist."""
-    from kafkalite.config.described_keys import CLIENT_METRICS_KEYS
+    from kafkalite.config.client_metrics import CLIENT_METRICS_KEYS
 
     return [
         _described(key, key.default, (), own=overrides.get(name), layer=ConfigSource.CLIENT_METRICS)

@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
-from kafkalite.config.described_keys import GROUP_KEYS, broker_keys
+from kafkalite.config.described_keys import broker_keys
+from kafkalite.config.group_keys import GROUP_KEYS
 from kafkalite.config.java_numbers import java_integer
 from kafkalite.config.keys import Value
 from kafkalite.errors import ErrorCode, KafkaError

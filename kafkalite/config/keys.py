@@ -44,6 +44,17 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
+BOOLEAN, STRING, INT, SHORT = (
+    ConfigType.BOOLEAN,
+    ConfigType.STRING,
+    ConfigType.INT,
+    ConfigType.SHORT,
+)
+LONG, DOUBLE, LIST = ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
+PASSWORD = ConfigType.PASSWORD
+
+MAX_LONG = str(2**63 - 1)
+
 _BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey
+from kafkalite.config.topic_keys import TOPIC_KEYS
 
 _NOT_YET = """
 metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes queued.max.requests

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey, Value
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 from kafkalite.types import BrokerId

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import validate_topic_config
 from kafkalite.controller.broker_configs import alter_broker
 from kafkalite.controller.broker_loggers import check_logger_edits

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.allowed import allowed
-from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.known import key_of
+from kafkalite.config.topic_keys import TOPIC_KEYS
 
 
 @pytest.mark.parametrize(

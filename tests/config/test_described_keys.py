@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafkalite.config.definitions import BROKER_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.described_keys import (
-    _TABLE,
-    CLIENT_METRICS_KEYS,
-    GROUP_KEYS,
     broker_keys,
     internal_keys,
 )
@@ -46,7 +43,7 @@ def test_broker_key_is_as_kafka_describes_it(name: str) -> None:
     assert key.type == entry["config_type"]
     assert key.is_read_only == entry["read_only"]
     assert key.is_sensitive == entry["is_sensitive"]
-    if name not in BROKER_KEYS:  # Theirs are held against it in `test_definitions.py`.
+    if name not in BROKER_KEYS:  # Theirs are held against it in `test_broker_keys.py`.
         defaults = [s["value"] for s in entry["synonyms"] if s["source"] == DEFAULT]
         is_set = entry["config_source"] == STATIC
         assert key.default == (next(iter(defaults), None) if is_set else entry["value"])
@@ -91,43 +88,10 @@ def test_a_key_that_does_nothing_says_so() -> None:
             assert not key.doc.startswith(" ")
 
 
-def test_no_key_is_told_twice() -> None:
-    """One that acts by now is to be taken out of the table of those that do not."""
-    told = {line.split()[0] for line in _TABLE.splitlines() if line and line[0] != " "}
-    assert sorted(told & BROKER_KEYS.keys()) == []
-
-
 def test_what_broker_keys_act_is_told_by_their_own_table() -> None:
     for name, key in BROKER_KEYS.items():
         told = internal_keys() if key.is_internal else broker_keys()
         assert told[name]._replace(is_read_only=False) == key
-
-
-@pytest.mark.parametrize(
-    ("keys", "entries"),
-    [(GROUP_KEYS, DESCRIBED["group"]), (CLIENT_METRICS_KEYS, DESCRIBED["client-metrics"])],
-    ids=["group", "client-metrics"],
-)
-def test_keys_of_groups_and_subscriptions(
-    keys: dict[str, ConfigKey],
-    entries: list[dict[str, Any]],  # Any: JSON.
-) -> None:
-    shown = {
-        name: (key.type, key.default, [synonym.name for synonym in key.synonyms])
-        for name, key in keys.items()
-    }
-    assert shown == {
-        entry["name"]: (
-            entry["config_type"],
-            entry["value"],
-            [synonym["name"] for synonym in entry["synonyms"]],
-        )
-        for entry in entries
-    }
-    for key in keys.values():
-        assert key.default is not None
-        assert key.show(key.default) == key.default
-        assert key.doc.endswith(".")
 
 
 def test_long_defaults_and_texts_of_several_lines_are_whole() -> None:

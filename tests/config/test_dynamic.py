@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafkalite.config.definitions import BROKER_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.dynamic import (
     BrokerLayers,
     ConfigSource,

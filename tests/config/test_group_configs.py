@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.config.described_keys import GROUP_KEYS
 from kafkalite.config.group_configs import _PARSED, validate_group_config
+from kafkalite.config.group_keys import GROUP_KEYS
 from kafkalite.errors import ErrorCode, KafkaError
 
 BROKER = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.config.definitions import TOPIC_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType, check_hosts, check_voters
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 

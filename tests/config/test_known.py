@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.described_keys import broker_keys, internal_keys
 from kafkalite.config.known import (
     NOT_YET,
@@ -17,6 +17,7 @@ from kafkalite.config.known import (
     kind_of,
     nearest,
 )
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from tools.configuration_facts import unread_broker_keys, unread_topic_keys
 
 RECORDED = {

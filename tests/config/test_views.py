@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.config.definitions import BROKER_KEYS, TOPIC_KEYS
+from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType, Value
+from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig, validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.config.described_keys import GROUP_KEYS, broker_keys
+from kafkalite.config.described_keys import broker_keys
+from kafkalite.config.group_keys import GROUP_KEYS
 from kafkalite.server.apis.table import APIS
 from tests.server.admin_answers import Fields, comparable, response_class, rows
 from tests.server.running import Running, served

@@ -29,7 +29,7 @@ from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server import turns
 from kafkalite.testing.simulation import Simulation
-from tests.config.test_definitions import OTHER_DEFAULT
+from tests.config.described import OTHER_DEFAULT
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, produce, produced
 from tests.server.running import PRODUCE, Running, served, simulated, start

@@ -29,8 +29,9 @@ from tests.simulation.seed_runs import seeds
 SETTINGS = {"offsets.topic.num.partitions": "2", "offsets.topic.replication.factor": "3"}
 DURATION_MS = 15_000
 """Of the part with faults."""
-CALM_MS = 12_000
-"""Longer than a session: then whoever lives has a share, and counts."""
+CALM_MS = 20_000
+"""Longer than a session, which the last coordinator counts anew when it has loaded the group, and
+what those who stay then give up and take: whoever lives has a share, and counts."""
 KINDS = {"classic": CountingMember, "consumer": CountingConsumer}
 """Of groups of these names."""
 MEMBERS = 3

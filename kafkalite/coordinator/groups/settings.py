@@ -50,7 +50,7 @@ class GroupSettings(NamedTuple):
     """The broker's settings about groups; the names are Kafka's keys."""
 
     initial_rebalance_delay_ms: int = 0
-    """`group.initial.rebalance.delay.ms`, which is 3000 in Kafka: see `config/definitions.py`."""
+    """`group.initial.rebalance.delay.ms`, which is 3000 in Kafka: see `config/broker_keys.py`."""
     min_session_timeout_ms: int = 6_000
     max_session_timeout_ms: int = 1_800_000
     max_size: int = (1 << 31) - 1
