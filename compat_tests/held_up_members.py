@@ -7,8 +7,7 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka.admin import AdminClient
@@ -17,12 +16,11 @@ from compat_tests.confluent.adapter import WAIT_S, ConfluentClient
 from compat_tests.group_cases import fill
 from compat_tests.programs import Command
 from compat_tests.sample import BASE_TIMESTAMP
+from compat_tests.waiting import wait_until
 
 EACH = 5
 """Records of a partition; a program ends with so many."""
 END_S = 60
-PATIENCE_S = 90
-"""The real Kafka's sessions of consumer groups take 45 s."""
 
 
 class Pair:
@@ -73,26 +71,21 @@ class Pair:
 
 def hold_up(commands: Mapping[str, Command], bootstrap: str, topic: str) -> None:
     """One of two members is stopped: the other one has all when its session is over, and it has its
-    part again when it goes on. `commands`: by library, without the scenario."""
+    part again when it goes on. Sessions take up to 45 s (consumer groups of the real Kafka).
+    `commands`: by library, without the scenario."""
     pairs: list[Pair] = []
     try:
         for library, command in commands.items():
             pairs.append(Pair(bootstrap, command, f"{topic}-{library}"))
-        _await("both share", pairs, lambda pair: pair.has(1, 1))
+        wait_until(lambda: all(pair.has(1, 1) for pair in pairs), "both to share")
         for pair in pairs:
             pair.send(signal.SIGSTOP)
-        _await("one has all", pairs, lambda pair: pair.has(2))
+        wait_until(lambda: all(pair.has(2) for pair in pairs), "one to have all")
         for pair in pairs:
             pair.send(signal.SIGCONT)
-        _await("both share again", pairs, lambda pair: pair.has(1, 1))
+        wait_until(lambda: all(pair.has(1, 1) for pair in pairs), "both to share again")
         for pair in pairs:
             pair.finish()
     finally:
         for pair in pairs:
             pair.close()
-
-
-def _await(what: str, pairs: list[Pair], condition: Callable[[Pair], bool]) -> None:
-    deadline = time.perf_counter() + PATIENCE_S
-    while not all(map(condition, pairs)):
-        assert time.perf_counter() < deadline, f"never came true: {what}"

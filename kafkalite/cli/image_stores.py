@@ -29,7 +29,6 @@ _MOUNTED: Final = "/bitnami/kafka/config"
 _CLIENT_AUTH: Final = "KAFKA_SSL_CLIENT_AUTH"
 _PASSWORD: Final = "KAFKA_CERTIFICATE_PASSWORD"  # noqa: S105  # a variable's name.
 _OF_BITNAMI: Final = ("KAFKA_TLS_", _PASSWORD)
-_IMAGES_BEGIN: Final = ("KAFKA_SSL_", *_OF_BITNAMI)
 
 
 class _Made(NamedTuple):
@@ -45,8 +44,6 @@ def with_key_stores(environment: Mapping[str, str]) -> tuple[dict[str, str], dic
     """The environment with what these variables mean, as variables of settings; and the first, by
     the names of the second. `WrongUseError` for a file that cannot be read."""
     found = dict(environment)
-    if not any(name.startswith(_IMAGES_BEGIN) for name in environment):
-        return found, {}
     variables = {}
     for made in (*_of_secrets(environment), *_of_certs(environment)):
         found[made.name] = made.value

@@ -118,9 +118,12 @@ def _places(folders: Sequence[str]) -> list[Place]:
     open_files = OpenFiles(descriptor_limit())
     named: dict[str, str] = {}
     for folder in folders:
-        other = named.setdefault(os.path.realpath(folder), folder)
-        if other is not folder:
-            raise CommandError(f"{folder} and {other} are one folder, and log.dirs names it twice")
+        place = os.path.realpath(folder)
+        if place in named:
+            raise CommandError(
+                f"{folder} and {named[place]} are one folder, and log.dirs names it twice"
+            )
+        named[place] = folder
         if os.path.exists(os.path.join(folder, "metadata", "meta.properties")):
             raise CommandError(
                 f"{folder} is the folder of a cluster (`kafkalite cluster`); "

@@ -24,6 +24,8 @@ from kafkalite.types import BrokerId, format_uuid, parse_uuid
 
 MOST_HASHES: Final = 16_384
 """That are remembered: the ids of a large group's members are needed with each assignment."""
+MOST_CHARACTERS: Final = 256
+"""Of a text whose hash is remembered: clients may ask for any, and long ones would fill memory."""
 _LEAST_INT32 = -(1 << 31)
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's `String.trim` takes away."""
@@ -86,11 +88,17 @@ def partition_for(key: str, count: int) -> int:
     return 0 if hashed == _LEAST_INT32 else abs(hashed) % count
 
 
-@lru_cache(MOST_HASHES)
 def java_hash(text: str) -> int:
     """Java's: over UTF-16 code units, in 32 bits with a sign."""
+    return _remembered(text) if len(text) <= MOST_CHARACTERS else _hash_of(text)
+
+
+def _hash_of(text: str) -> int:
     units = text.encode("utf-16-be", "surrogatepass")
     hashed = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
         hashed = (31 * hashed + (high << 8 | low)) & 0xFFFFFFFF
     return hashed - (1 << 32) if hashed >> 31 else hashed
+
+
+_remembered = lru_cache(MOST_HASHES)(_hash_of)

@@ -55,7 +55,7 @@ def open_log(
         epochs = LeaderEpochs.load(files, folder)
         epochs.is_synced = epochs.is_synced and was_synced
         loader = LogLoader(files, folder, config, now, epochs, was_compacted)
-        loaded = loader.load(clean or was_checked, recovery_point, log_start_offset)
+        loaded = loader.load(recovery_point, log_start_offset, clean=clean or was_checked)
     else:
         epochs = LeaderEpochs(files, folder, is_kept=False)
         first = Segment.planned(files, folder, log_start_offset, config, now)

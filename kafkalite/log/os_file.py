@@ -108,7 +108,7 @@ class OsFile:
         is_one = len(parts) == 1
         size = len(parts[0]) if is_one else sum(map(len, parts))
         assert not self._closed, "append to a closed file"
-        self.was_used = True
+        self.was_used = True  # As `_descriptor`, without a call for each batch.
         fd = self._fd if self._fd >= 0 else self._open_again()
         try:
             written = os.write(fd, parts[0]) if is_one else _writev(fd, parts)

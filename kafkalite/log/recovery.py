@@ -71,7 +71,9 @@ class LogLoader:
     was_compacted: bool
     """Then it may have holes, as one that `config` has compacted now."""
 
-    def load(self, clean: bool, recovery_point: Offset, log_start_offset: Offset) -> LoadedSegments:
+    def load(
+        self, recovery_point: Offset, log_start_offset: Offset, *, clean: bool
+    ) -> LoadedSegments:
         """The segments, with at least one to append to.
 
         `CorruptRecordError` when two of them hold the same offsets: nobody knows which are right.

@@ -162,8 +162,9 @@ class FetchReader:
         answered."""
         log, services = partition.log, self._ctx.services
         now, throttle = services.clock.now_ms(), services.replicas.throttles.of_sending(partition)
-        is_in_sync = self._follower in partition.leading.isr
-        waits = throttle is not None and throttle.must_wait(now, is_in_sync=is_in_sync)
+        waits = throttle is not None and throttle.must_wait(
+            now, is_in_sync=self._follower in partition.leading.isr
+        )
         read = log.read(
             Offset(asked.fetch_offset),
             max_bytes=0 if waits else self._budget.limit(asked.partition_max_bytes),

@@ -30,6 +30,8 @@ from kafkalite.types import NO_PRODUCER_ID, ProducerEpoch, TimestampMs
 
 MOST_KEYS = 10_000
 """Of offsets, that are remembered: a log has each of them again and again."""
+MOST_KEY_BYTES = 1_000
+"""Of one that is remembered: names of groups may be long, and would fill memory."""
 _BASE_SEQUENCE = 0
 """As Kafka has it in these batches, though no producer numbers them."""
 
@@ -86,7 +88,7 @@ class GroupRecordCodec:
         if known is not None and value is not None:
             return Record(known, decode_coordinator_value(OffsetCommitValue, value), producer_id)
         decoded = decode_record(key, value, producer_id)
-        if isinstance(decoded.key, OffsetCommitKey):
+        if isinstance(decoded.key, OffsetCommitKey) and len(key) <= MOST_KEY_BYTES:
             if len(self._offset_keys) >= MOST_KEYS:
                 self._offset_keys.clear()
             self._offset_keys[key] = decoded.key

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.coordinator import partitioner
 from kafkalite.coordinator.partitioner import (
+    MOST_CHARACTERS,
     STATE_TOPICS,
     CoordinatorType,
     coordinator_of,
@@ -32,6 +34,13 @@ from kafkalite.types import NO_LEADER, BrokerId, LeaderEpoch, Uuid
 )
 def test_hash_is_javas(text: str, hashed: int) -> None:
     assert java_hash(text) == hashed
+
+
+def test_long_texts_are_hashed_and_not_remembered() -> None:
+    """A client may ask for any number of them."""
+    before = partitioner._remembered.cache_info().currsize
+    assert java_hash("\0" * MOST_CHARACTERS + "hello") == 99162322
+    assert partitioner._remembered.cache_info().currsize == before
 
 
 def test_the_least_integer_has_no_absolute_value() -> None:

@@ -13,8 +13,10 @@ from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.types import ProducerEpoch, ProducerId, TimestampMs
 
 
-def commit(partition: int, offset: int | None, producer_id: int = -1) -> Record:
-    key = OffsetCommitKey(group="g", topic="t", partition=partition)
+def commit(
+    partition: int, offset: int | None, producer_id: int = -1, *, group: str = "g"
+) -> Record:
+    key = OffsetCommitKey(group=group, topic="t", partition=partition)
     value = None if offset is None else OffsetCommitValue(offset=offset, metadata="m")
     return Record(key, value, ProducerId(producer_id), ProducerEpoch(0 if producer_id >= 0 else -1))
 
@@ -42,3 +44,12 @@ def test_commits_are_read_as_they_were_written(monkeypatch: pytest.MonkeyPatch, 
     expected = [each._replace(producer_epoch=ProducerEpoch(-1)) for each in expected]
     assert read_back(codec, *batches) == expected
     assert len(codec._offset_keys) <= most
+
+
+def test_long_keys_are_not_remembered() -> None:
+    """A client may name any number of groups."""
+    codec = GroupRecordCodec()
+    long = "g" * group_record_codec.MOST_KEY_BYTES
+    written = (commit(0, 1), commit(0, 2, group=long))
+    assert tuple(read_back(codec, written)) == written
+    assert [key.group for key in codec._offset_keys.values()] == ["g"]

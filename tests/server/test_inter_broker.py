@@ -32,13 +32,8 @@ from kafkalite.protocol.messages.stop_replica import (
 )
 from kafkalite.protocol.messages.update_metadata import UpdateMetadataRequest
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.server.inter_broker import (
-    AGAIN_MS,
-    InterBrokerPushes,
-    Replicas,
-    requests_for,
-    stop_of_deleted,
-)
+from kafkalite.server.inter_broker import AGAIN_MS, InterBrokerPushes, Replicas
+from kafkalite.server.inter_broker_requests import requests_for, stop_of_deleted
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch, Offset, Uuid
 from tests.controller.sample_cluster import uuid

@@ -5,19 +5,15 @@ and the next life finishes what was decided."""
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 
 import pytest
 
-from kafkalite.coordinator.transactions import coordinator
-from kafkalite.coordinator.transactions.state import Transaction, TransactionState
-from kafkalite.core import Send
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.log_results import Appended
 from kafkalite.server.partition import Partition
 from kafkalite.testing.simulation import Simulation, run
-from kafkalite.types import TimestampMs
+from tests.coordinator.transactions.turned_decisions import turn_decisions
 from tests.server.group_requests import find
 from tests.server.running import Running, crashed, start
 from tests.server.transactions import TransactionalProducer, committed_offset, init, seen
@@ -121,17 +117,6 @@ def test_all_or_nothing_after_the_end_of_the_process_at_any_append(
 def test_it_would_notice_a_decision_that_the_next_life_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What was prepared when a coordinator loads is aborted."""
-    load, markers = coordinator.TransactionCoordinator._load, coordinator._markers
-
-    def aborting(id: str, prepared: Transaction) -> Send:
-        return markers(id, replace(prepared, state=TransactionState.PREPARE_ABORT))
-
-    def turned(core: coordinator.TransactionCoordinator, now: TimestampMs) -> object:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(coordinator, "_markers", aborting)
-            return load(core, now)
-
-    monkeypatch.setattr(coordinator.TransactionCoordinator, "_load", turned)
+    turn_decisions(monkeypatch)
     with pytest.raises(AssertionError):
         test_all_or_nothing_after_the_end_of_the_process_at_any_append(commits=True, bumps=True)

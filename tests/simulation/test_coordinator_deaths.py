@@ -6,20 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from kafkalite.coordinator.partitioner import CoordinatorType, coordinator_of
-from kafkalite.coordinator.transactions import coordinator
-from kafkalite.coordinator.transactions.state import Transaction, TransactionState
-from kafkalite.core import Send
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.server.partition import Partition
 from kafkalite.testing.observations import AllCommittedSeen, CommittedSeen, Observation
 from kafkalite.testing.simulation import Simulation, run
-from kafkalite.types import TimestampMs
+from tests.coordinator.transactions.turned_decisions import turn_decisions
 from tests.simulation.cluster_machines import Machines
 from tests.simulation.cluster_scenario import IDS, LIMIT_MS, dice_of, make_topics
 from tests.simulation.committed_reader import CommittedReader
@@ -181,17 +178,6 @@ def test_another_coordinator_finishes_what_was_decided(case: Case) -> None:
 def test_it_would_notice_a_coordinator_that_turns_a_decision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What was prepared when a coordinator loads is aborted."""
-    load, markers = coordinator.TransactionCoordinator._load, coordinator._markers
-
-    def aborting(id: str, prepared: Transaction) -> Send:
-        return markers(id, replace(prepared, state=TransactionState.PREPARE_ABORT))
-
-    def turned(core: coordinator.TransactionCoordinator, now: TimestampMs) -> object:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(coordinator, "_markers", aborting)
-            return load(core, now)
-
-    monkeypatch.setattr(coordinator.TransactionCoordinator, "_load", turned)
+    turn_decisions(monkeypatch)
     with pytest.raises(Exception, match=r"was seen in part|commits=True"):
         test_another_coordinator_finishes_what_was_decided(CASES[0])

@@ -25,7 +25,7 @@ from kafkalite.testing.transaction_checkers import (
 from kafkalite.types import TopicPartition
 from tests.simulation.cluster_clients import BACKOFF_MS, ClusterTalker, ClusterWorld
 from tests.simulation.cluster_machines import Machines
-from tests.simulation.world import Dice
+from tests.simulation.world import Dice, judge
 
 R = TypeVar("R", bound=Response)
 GROUP, TRANSACTION = 0, 1
@@ -68,12 +68,7 @@ class TransactionWorld(ClusterWorld):
 
     def tell(self, seen: Observation) -> None:
         """Have everyone judge what was seen."""
-        for checker in self.checkers:
-            try:
-                checker.see(seen)
-            except ViolationError as violation:
-                violation.add_note(f"seen by {type(checker).__name__}")
-                raise
+        judge(self.checkers, seen)
 
 
 class TransactionTalker(ClusterTalker):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from kafkalite.errors import ProtocolError
@@ -128,18 +128,23 @@ class World:
             self.topic_ids[seen.topic] = seen.topic_id
         if isinstance(seen, DeletionSent):
             self.deleted[seen.partition] = max(seen.offset, self.deleted.get(seen.partition, 0))
-        for checker in self.checkers:
-            try:
-                checker.see(seen)
-            except ViolationError as violation:
-                violation.add_note(f"seen by {type(checker).__name__}")
-                raise
+        judge(self.checkers, seen)
 
     def say(self, text: str) -> None:
         self.simulation.trace.add(text)
 
     async def sleep(self, ms: int) -> None:
         await self.simulation.sleep(ms)
+
+
+def judge(checkers: Iterable[Checker], seen: Observation) -> None:
+    """Have all of them see it; who objects is named."""
+    for checker in checkers:
+        try:
+            checker.see(seen)
+        except ViolationError as violation:
+            violation.add_note(f"seen by {type(checker).__name__}")
+            raise
 
 
 class Talker:

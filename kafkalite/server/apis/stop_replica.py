@@ -17,7 +17,7 @@ from kafkalite.protocol.messages.stop_replica import (
     StopReplicaResponse,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.inter_broker import DURING_DELETE
+from kafkalite.server.inter_broker_requests import DURING_DELETE
 from kafkalite.server.inter_broker_waits import check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext

@@ -16,7 +16,7 @@ from kafkalite.protocol.messages.update_metadata import (
     UpdateMetadataResponse,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.inter_broker import DURING_DELETE
+from kafkalite.server.inter_broker_requests import DURING_DELETE
 from kafkalite.server.inter_broker_waits import Told, all_folded, check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext

@@ -21,6 +21,7 @@ from kafkalite.coordinator.groups.consumer.state import (
     ConsumerGroup,
     Member,
     ResolvedRegex,
+    Subscription,
     names_of,
 )
 from kafkalite.coordinator.java_maps import hash_map_order, timeline_order
@@ -72,12 +73,12 @@ def make_targets(
     assign = ASSIGNORS[preferred_assignor(members.values(), default_assignor)]
     subscribers = []
     counts: dict[Uuid, int] = {}
-    topics_of: dict[tuple[tuple[str, ...], str], tuple[Uuid, ...]] = {}
+    topics_of: dict[Subscription, tuple[Uuid, ...]] = {}
     for member_id in _in_order(group, members):
         member = members[member_id]
-        said = (member.topics, member.regex)
+        said = member.subscription
         if said not in topics_of:
-            names = sorted(names_of(member, regexes))
+            names = sorted(names_of(said, regexes))
             found = [image.topics.get(name) for name in hash_map_order(names, java_hash)]
             topics = [topic for topic in found if topic is not None]
             topics_of[said] = tuple(topic.id for topic in topics)
