@@ -88,9 +88,9 @@ class TlsLink:
     """See the module, `Connection` and `Link`."""
 
     __slots__ = (
-        "_below", "_connection", "_ended", "_error", "_has_ended", "_incoming", "_is_blocked",
-        "_is_over", "_is_scheduled", "_is_shaking", "_outgoing", "_owes_drained", "_paused",
-        "_progress", "_queue", "_sent", "_side", "_timer", "_tls", "_unfed",
+        "_below", "_connection", "_ended", "_error", "_has_ended", "_host", "_incoming",
+        "_is_blocked", "_is_over", "_is_scheduled", "_is_shaking", "_outgoing", "_owes_drained",
+        "_paused", "_progress", "_queue", "_sent", "_side", "_timer", "_tls", "_unfed",
     )  # fmt: skip
 
     def __init__(self, side: TlsSide, connection: Connection, host: str | None = None) -> None:
@@ -99,12 +99,9 @@ class TlsLink:
         self._connection = connection
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._tls = side.context.wrap_bio(
-            self._incoming,
-            self._outgoing,
-            server_side=side.is_server,
-            server_hostname=None if side.is_server else host,
-        )
+        self._host = host
+        self._tls: ssl.SSLObject
+        """From `opened` on."""
         self._below: Link | None = None
         self._timer: Timer | None = None
         self._queue: deque[Part] = deque()
@@ -204,11 +201,24 @@ class TlsLink:
     def opened(self, link: Link) -> None:
         """See `Connection`."""
         self._below = link
-        clock = self._side.clock
+        side = self._side
+        clock = side.clock
         self._timer = clock.call_at(clock.now_ms() + HANDSHAKE_MS, self._too_late)
         self._connection.opened(self)
-        if not self._side.is_server and not self._is_over:
-            self._shake()
+        if self._is_over:
+            return
+        try:
+            self._tls = side.context.wrap_bio(
+                self._incoming,
+                self._outgoing,
+                server_side=side.is_server,
+                server_hostname=self._host,
+            )
+        except (ValueError, TypeError):
+            self._fail(f"no certificate can be for the host {self._host!r}")
+        else:
+            if not side.is_server:
+                self._shake()
 
     def space(self) -> memoryview:
         """See `Connection`."""

@@ -245,6 +245,22 @@ def test_openssl_gets_one_records_worth_at_a_time() -> None:
     in_memory(body)
 
 
+@pytest.mark.parametrize("host", ["a..b", "a\0b"])
+def test_a_host_that_no_certificate_can_be_for_is_an_end_with_an_error(host: str) -> None:
+    async def main() -> None:
+        clock = SteerableClock()
+        machine, below = Machine(clock), Below()
+        dials = encrypted(MemoryNetwork(clock).node("a"), clock)._dials
+        assert dials is not None
+        link = TlsLink(dials, machine, host)
+        link.opened(below)
+        assert below.is_closed
+        link.closed(None)
+        assert f"no certificate can be for the host {host!r}" in str(machine.ends[0])
+
+    asyncio.run(main())
+
+
 def test_the_end_of_a_peer_waits_for_the_handshakes_before_its_own() -> None:
     async def body(world: World) -> None:
         peer = Peer(await world.plain())
