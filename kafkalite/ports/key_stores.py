@@ -121,11 +121,16 @@ def _opened(store: Store) -> PKCS12KeyAndCertificates:
         )
     if b"-----BEGIN " in data:
         _refuse(store, f"it is PEM, not {store.kind}", f"say {_type_setting(store)}=PEM")
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
     password = None if store.password is None else store.password.encode()
     try:
+        if password is not None and b"\0" in password:
+            raise ValueError("no password has such a character")  # The library would panic.
         return load_pkcs12(data, password)
+    except UnsupportedAlgorithm as error:
+        _refuse(store, f"its key cannot be used ({error})", "use one of RSA, or of the curve P-256")
     except ValueError as error:
         if "password" in str(error).lower():
             raise ListenersError(

@@ -253,6 +253,8 @@ class _SocketDialing:
             lookup = self._loop.run_in_executor(None, _resolve, host, port)
             lookup.add_done_callback(self._resolved)
             self._undo = lookup.cancel
+        except ValueError:  # No name of a host: the codec `idna` refuses it.
+            self._undo = self._loop.call_soon(self._try_next).cancel
         else:
             self._undo = self._loop.call_soon(self._try_next).cancel
 

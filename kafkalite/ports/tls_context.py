@@ -64,7 +64,7 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
         return
     try:
         context.load_verify_locations(cadata=read_trusted(store))
-    except ssl.SSLError as error:
+    except (ssl.SSLError, TypeError) as error:  # The latter for what is not ASCII.
         _refuse(store, error)
 
 
@@ -85,7 +85,7 @@ def _show(context: ssl.SSLContext, settings: TlsSettings) -> None:
             _refuse(store, error, is_locked="ENCRYPTED" in identity.key)
 
 
-def _refuse(store: Store, error: ssl.SSLError | ValueError, *, is_locked: bool = False) -> NoReturn:
+def _refuse(store: Store, error: Exception, *, is_locked: bool = False) -> NoReturn:
     where = store.setting if store.location is None else f"{store.setting}={store.location}"
     settings = (store.setting, store.key_password_setting)
     if is_locked and getattr(error, "reason", None) != "KEY_VALUES_MISMATCH":

@@ -4,7 +4,8 @@ machine above it is a link, so that neither knows of it, over whatever network.
 OpenSSL works on memory (`ssl.MemoryBIO`): what is received goes in, what it makes of it comes out
 into the machine's space. What the machine sends is gathered in one buffer (a range of a file is
 read into it, the only copy besides OpenSSL's own), encrypted, and handed on. Both buffers serve all
-links of a network, for nothing stays in them: an idle connection holds none.
+links of a network, for nothing stays in them: an idle connection holds none. OpenSSL's memory keeps
+the size that it once had, so both ways it gets one record's worth at a time.
 
     SHAKING ── handshake through ── SPEAKING ── either end, or an error ── OVER
        └────── refused, too late ──────────────────────────────────────────┘
@@ -29,7 +30,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
-from kafkalite.log.files import Part, release_parts
+from kafkalite.log.files import Buffer, Part, release_parts
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.network import Address, Connection, Link
 from kafkalite.ports.socket_link import TURN_BYTES, TruncatedSliceError
@@ -49,6 +50,8 @@ without a word, but a client that reads this as the length of an answer says so,
 that number (352518912) up."""
 BUFFER_BYTES = 128 << 10
 """Received, and encrypted, at a time."""
+_PIECE_BYTES = 16 << 10
+"""Of that, what OpenSSL is given at a time: as much as a record has."""
 
 _HAS_PREADV = hasattr(os, "preadv")
 
@@ -85,9 +88,9 @@ class TlsLink:
     """See the module, `Connection` and `Link`."""
 
     __slots__ = (
-        "_below", "_connection", "_ended", "_error", "_incoming", "_is_blocked", "_is_over",
-        "_is_scheduled", "_is_shaking", "_outgoing", "_owes_drained", "_paused", "_progress",
-        "_queue", "_sent", "_side", "_timer", "_tls",
+        "_below", "_connection", "_ended", "_error", "_has_ended", "_host", "_incoming",
+        "_is_blocked", "_is_over", "_is_scheduled", "_is_shaking", "_outgoing", "_owes_drained",
+        "_paused", "_progress", "_queue", "_sent", "_side", "_timer", "_tls", "_unfed",
     )  # fmt: skip
 
     def __init__(self, side: TlsSide, connection: Connection, host: str | None = None) -> None:
@@ -96,12 +99,9 @@ class TlsLink:
         self._connection = connection
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._tls = side.context.wrap_bio(
-            self._incoming,
-            self._outgoing,
-            server_side=side.is_server,
-            server_hostname=None if side.is_server else host,
-        )
+        self._host = host
+        self._tls: ssl.SSLObject
+        """From `opened` on."""
         self._below: Link | None = None
         self._timer: Timer | None = None
         self._queue: deque[Part] = deque()
@@ -115,6 +115,10 @@ class TlsLink:
         self._paused = False
         self._ended: Callable[[], None] | None = None
         """Of `watch_end`."""
+        self._unfed: Buffer = b""
+        """What was received and OpenSSL has not got yet."""
+        self._has_ended = False
+        """Whether the peer's end was read, or an error, behind all that came before."""
         self._is_shaking = True
         self._is_scheduled = False
         """Whether what was received will be looked at in a later turn."""
@@ -172,7 +176,10 @@ class TlsLink:
     def watch_end(self, ended: Callable[[], None]) -> None:
         """See `Link`."""
         self._ended = ended
-        self.link.watch_end(self._tell_end)
+        if self._has_ended:
+            self._side.call_soon(self._tell_end)
+        else:
+            self.link.watch_end(self._tell_end)
 
     def resume(self) -> None:
         """See `Link`."""
@@ -194,11 +201,24 @@ class TlsLink:
     def opened(self, link: Link) -> None:
         """See `Connection`."""
         self._below = link
-        clock = self._side.clock
+        side = self._side
+        clock = side.clock
         self._timer = clock.call_at(clock.now_ms() + HANDSHAKE_MS, self._too_late)
         self._connection.opened(self)
-        if not self._side.is_server and not self._is_over:
-            self._shake()
+        if self._is_over:
+            return
+        try:
+            self._tls = side.context.wrap_bio(
+                self._incoming,
+                self._outgoing,
+                server_side=side.is_server,
+                server_hostname=self._host,
+            )
+        except (ValueError, TypeError):
+            self._fail(f"no certificate can be for the host {self._host!r}")
+        else:
+            if not side.is_server:
+                self._shake()
 
     def space(self) -> memoryview:
         """See `Connection`."""
@@ -208,13 +228,15 @@ class TlsLink:
         """See `Connection`."""
         if not size or self._is_over:
             return
-        self._incoming.write(self._side.received[:size])
+        self._unfed = self._side.received[:size]
+        self._feed()
         if self._is_shaking:
             # What comes behind it, its end too, is for later.
             self.link.pause()
             self._side.take_turn(self._shake)
         else:
             self._deliver()
+        self._unfed = bytes(self._unfed)  # The buffer is used again.
 
     def drained(self) -> None:
         """See `Connection`."""
@@ -242,7 +264,10 @@ class TlsLink:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
             self._hand_on()
-            self.link.resume()
+            if self._feed():
+                self._side.take_turn(self._shake)
+            else:
+                self.link.resume()
             return
         except ssl.SSLError as error:
             if self._side.is_server and not self._outgoing.pending:
@@ -270,7 +295,12 @@ class TlsLink:
         return self._paused or self._owes_drained or self._is_shaking or self._is_over
 
     def _has_unread(self) -> bool:
-        return bool(self._incoming.pending or self._tls.pending())
+        return bool(self._incoming.pending or self._unfed or self._has_ended or self._tls.pending())
+
+    def _feed(self) -> bool:
+        """Give OpenSSL the next piece; whether there was one."""
+        piece, self._unfed = self._unfed[:_PIECE_BYTES], self._unfed[_PIECE_BYTES:]
+        return bool(self._incoming.write(piece))
 
     def _read_on(self) -> None:
         if self._is_held() or self._is_scheduled:
@@ -288,35 +318,36 @@ class TlsLink:
             self._read_on()
 
     def _deliver(self) -> None:
-        """Give the machine what there is, as long as it takes it."""
+        """Give the machine what there is, as long as it takes it; its end comes behind that."""
         while not self._is_held() and self._has_unread():
-            space = self._connection.space()
-            size, is_end = self._decrypt(space)
-            self._connection.filled(size)
-            if is_end:
+            if self._has_ended:
                 self._end(None)
+            else:
+                self._connection.filled(self._decrypt(self._connection.space()))
         if not self._is_over:
             self._hand_on()  # Both sides may renew their keys.
 
-    def _decrypt(self, space: memoryview) -> tuple[int, bool]:
-        """How many bytes of it were filled, and whether the peer has ended. OpenSSL gives at most
-        one record of 16 KiB at a time."""
+    def _decrypt(self, space: memoryview) -> int:
+        """How many bytes of it were filled. OpenSSL gives at most one record of 16 KiB at a
+        time."""
         tls, size = self._tls, 0
-        try:
-            while size < len(space) and self._has_unread():
+        while size < len(space) and self._has_unread():
+            try:
                 # With a buffer it gives a number, which typeshed does not know.
                 count = cast("int", tls.read(len(space) - size, space[size:]))
-                if not count:
-                    return size, True
-                size += count
-        except ssl.SSLWantReadError:
-            pass
-        except ssl.SSLZeroReturnError:
-            return size, True
-        except ssl.SSLError as error:
-            self._error = TlsError(words_for(error))
-            return size, True
-        return size, False
+            except ssl.SSLWantReadError:
+                if self._feed():
+                    continue
+                break
+            except ssl.SSLZeroReturnError:
+                count = 0
+            except ssl.SSLError as error:
+                self._error, count = TlsError(words_for(error)), 0
+            if not count:
+                self._has_ended = True
+                break
+            size += count
+        return size
 
     # Sending.
 
@@ -342,10 +373,12 @@ class TlsLink:
                     return False
                 size = self._gather(gathered)
                 allowance -= size
-                done = 0
+                done, parts = 0, list[Part]()
                 while done < size:
-                    done += self._tls.write(gathered[done:size])
-                if not self._hand_on():
+                    done += self._tls.write(gathered[done : min(done + _PIECE_BYTES, size)])
+                    parts.append(self._outgoing.read())
+                if parts and not self.link.write(parts):
+                    self._is_blocked = True
                     return False
         except OSError as error:  # OpenSSL's own errors too.
             self._error = error
@@ -400,7 +433,7 @@ class TlsLink:
     def _end(self, error: OSError | None) -> None:
         if self._is_over:
             return
-        self._is_over = True
+        self._is_over, self._unfed = True, b""
         if error is not None:
             self._error = error
         if not self._is_shaking:

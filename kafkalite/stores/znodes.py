@@ -400,7 +400,10 @@ def _json(content: Mapping[str, object]) -> bytes:
 
 
 def _object(data: bytes | None) -> dict[str, Any]:  # Any: JSON.
-    content = json.loads(data or b"null")
+    try:
+        content = json.loads(data or b"null")
+    except RecursionError as error:
+        raise ValueError(f"not what Kafka writes there: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"not a JSON object: {data!r:.100}")
     return content
@@ -410,7 +413,7 @@ def _read(read: Callable[[], T]) -> T:
     """What `read` makes of JSON that may have any shape."""
     try:
         return read()
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"not what Kafka writes there: {error!r}") from error
 
 

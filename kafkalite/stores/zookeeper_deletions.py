@@ -61,9 +61,11 @@ class Deletions:
 
     def _finish(self) -> None:
         """One after the other. What is refused is tried again with the next look."""
-        name = next((name for name in self._stopped if name in self._view.going), None)
-        if name is None or self._is_under_way:
-            return
+        view = self._view
+        name = next((name for name in self._stopped if name in view.going), None)
+        topic = None if name is None else view.topic_node(name)
+        if name is None or topic is None or self._is_under_way:
+            return  # One that somebody else has removed is still read, then comes the next look.
 
         def done(refused: Refused | None) -> None:
             self._is_under_way = False
@@ -74,9 +76,6 @@ class Deletions:
                 _log.debug("Topic %s is there still: %s", name, refused.failure.value)
 
         self._is_under_way = True
-        view = self._view
-        topic = view.topic_node(name)
-        assert topic is not None, f"{name} is to go, and not there"
         folders = view.partition_folders.get(name)
         operations = znodes_deletions.finish(name, topic, view.nodes, folders)
         ZnodesCommit(self._zookeeper, view, operations, self._fence, done).send()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,14 @@ from kafkalite.ports.key_stores import read_identity, read_trusted
 from kafkalite.ports.tls_context import client_context, server_context
 from tests import certificates
 from tests.certificates import PASSWORD, Authority, authority, broker
+
+OF_AN_ODD_CURVE = (
+    "MIHOAgEDMIHIBgkqhkiG9w0BBwGggboEgbcwgbQwgbEGCSqGSIb3DQEHAaCBowSBoDCBnTCBmgYLKoZIhvcNAQwKAQ"
+    "GggYowgYcCAQAwEwYHKoZIzj0CAQYIKoEcz1UBgi0EbTBrAgEBBCAf9ZYWjcvZmpY7AgHtAJq73ddOh9eYC+jjFafn"
+    "3NTE7KFEA0IABLs/elg8E39xVlUvY95EXYnzY/ifVfUeEFJRYGWusC/PIyk+qtmbahq5/r/Y/jwAIsENY/pRP/lW0u"
+    "Sz3Oe6W0k="
+)
+"""PKCS12 with nothing but a key of the curve SM2."""
 
 
 def store_of(settings: dict[str, str]) -> Store:
@@ -107,6 +116,13 @@ def test_trust_stores(tmp_path: Path) -> None:
         ),
         ("JKS", broker().pem.encode(), {}, ["it is PEM, not JKS; say ssl.keystore.type=PEM"]),
         ("JKS", authority().pkcs12(), {}, ["there is no private key with its certificate in it"]),
+        ("PKCS12", b64decode(OF_AN_ODD_CURVE), {}, ["{}: its key cannot be used (Curve 1.2.156."]),
+        (
+            "PKCS12",
+            broker().pkcs12(),
+            {"ssl_keystore_password": "a\0b"},
+            ["ssl.keystore.location={}: the password does not open it"],
+        ),
         ("PEM", b"", {}, ["there is no PEM in it; see ssl.keystore.type"]),
         ("PEM", broker().key_pem().encode(), {}, ["there is no certificate in it"]),
         ("PEM", broker().pem.encode(), {}, ["there is no private key in it"]),
@@ -147,9 +163,10 @@ def test_what_cannot_be_used(
         assert text.replace("{}", str(file)) in line
 
 
-def test_a_trust_store_that_cannot_be_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("body", ["AAAA", "AAé="])
+def test_a_trust_store_that_cannot_be_used(tmp_path: Path, body: str) -> None:
     file = tmp_path / "store"
-    file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    file.write_text(f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
     settings = certificates.settings_of(
         tmp_path, ssl_truststore_location=str(file), ssl_truststore_type="PEM"
     )

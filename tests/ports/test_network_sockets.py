@@ -173,6 +173,19 @@ def test_a_name_is_looked_up() -> None:
     over_sockets(body)
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 64])
+def test_what_can_be_no_name_is_an_error_of_the_dial(host: str) -> None:
+    """Brokers dial what other brokers say of themselves."""
+
+    async def body(network: SocketNetwork, _clock: SteerableClock) -> None:
+        machine = Machine()
+        network.dial(host, 9092, machine)
+        await machine.until(lambda it: bool(it.ends))
+        assert "has no address" in str(machine.ends[0])
+
+    over_sockets(body)
+
+
 def test_the_send_buffer_is_bounded() -> None:
     async def body(network: SocketNetwork, clock: SteerableClock) -> None:
         client, machine = await _connected(network)

@@ -116,6 +116,36 @@ def test_more_than_the_machine_takes_waits_and_comes_in_order() -> None:
     in_memory(body)
 
 
+def test_the_end_waits_while_the_machine_is_busy_with_what_came_before_it() -> None:
+    """Requests that a client sends before it closes are carried out, all of them."""
+
+    async def body(world: World) -> None:
+        peer = await world.peer()
+        (server,) = world.accepted
+        link = server.link
+        assert link is not None
+        server.on_bytes = lambda data: link.pause()
+        peer.tls.write(b"two requests")
+        with pytest.raises(ssl.SSLWantReadError):
+            peer.tls.unwrap()
+        peer.send()
+        peer.plain.close()
+        await server.until(lambda it: bool(it.received))
+        for _ in range(20):
+            await turn()
+        assert not server.ends
+        told: list[bool] = []
+        link.watch_end(lambda: told.append(True))
+        assert not told
+        await turn()
+        assert told
+        link.resume()
+        await server.until(lambda it: bool(it.ends))
+        assert server.ends == [None]
+
+    in_memory(body)
+
+
 class Below:
     """A link that takes all that is written, at once."""
 
@@ -185,11 +215,48 @@ def test_a_large_answer_leaves_in_turns_in_which_nothing_is_read() -> None:
         assert taken[0] < (1 << 20) * 1.1
         assert taken[1] < (1 << 20) * 3.2
         assert taken[-1] > 3 << 20
+        assert max(below.sent) < 17 << 10
         is_paused = below.is_paused
         assert not is_paused
         link.close()
         assert below.is_closed
         link.closed(None)
+
+    asyncio.run(main())
+
+
+def test_openssl_gets_one_records_worth_at_a_time() -> None:
+    """Its memory keeps the size that it once had, as long as the connection stands."""
+
+    async def body(world: World) -> None:
+        peer = await world.peer()
+        (server,) = world.accepted
+        link = server.link
+        assert isinstance(link, TlsLink)
+        server._space = memoryview(bytearray(1000))
+        waiting: list[int] = []
+        server.on_bytes = lambda data: waiting.append(link._incoming.pending)
+        data = bytes(range(256)) * 400
+        peer.write(data)
+        await server.until(lambda it: len(it.received) == len(data))
+        assert server.received == data
+        assert max(waiting) <= 16 << 10
+
+    in_memory(body)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a\0b"])
+def test_a_host_that_no_certificate_can_be_for_is_an_end_with_an_error(host: str) -> None:
+    async def main() -> None:
+        clock = SteerableClock()
+        machine, below = Machine(clock), Below()
+        dials = encrypted(MemoryNetwork(clock).node("a"), clock)._dials
+        assert dials is not None
+        link = TlsLink(dials, machine, host)
+        link.opened(below)
+        assert below.is_closed
+        link.closed(None)
+        assert f"no certificate can be for the host {host!r}" in str(machine.ends[0])
 
     asyncio.run(main())
 

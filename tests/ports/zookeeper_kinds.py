@@ -29,6 +29,12 @@ class Turns:
         while not self._due.empty():
             self._due.get_nowait()()
 
+    def some(self, count: int) -> None:
+        """So many of what is there, and comes of it."""
+        for _ in range(count):
+            if not self._due.empty():
+                self._due.get_nowait()()
+
     def until(self, condition: Callable[[], bool]) -> None:
         """Run what comes until the condition holds; `queue.Empty` when nothing comes for long."""
         self.drain()

@@ -178,8 +178,15 @@ def test_other_places_are_no_settings() -> None:
         b"not json",
         b'{"endpoints":7,"partitions":7,"leader":"x","brokerid":null,"config":3,"block_end":[]}',
         b'{"endpoints":["x"],"partitions":{"1":[]},"config":[]}',
+        b"[" * 100_000,
     ],
 )
 def test_what_kafka_does_not_write_is_refused(read: Callable[[bytes], object], data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         read(data)
+
+
+@pytest.mark.parametrize("read", [znodes.read_state, znodes.read_folder_event])
+def test_numbers_beyond_all_bounds_are_refused(read: Callable[[bytes], object]) -> None:
+    with pytest.raises(ValueError, match="not what Kafka writes there"):
+        read(b'{"leader":1e999,"isr":[1],"leader_epoch":1,"controller_epoch":1,"broker":1e999}')

@@ -169,6 +169,23 @@ def test_what_cannot_be_removed_is_removed_later(cluster: Cluster) -> None:
     assert holders.names == ["t"], "it was asked once"
 
 
+def test_somebody_removes_it_by_hand_while_the_last_broker_answers(cluster: Cluster) -> None:
+    """Whenever the answer comes: before all of that was read too."""
+    for turns in range(40):
+        one, holders = controller(cluster, 10 + turns)
+        one.commit(topic("t", turns + 1), partition(turns + 1, 0, [1]))
+        one.commit(RemoveTopicRecord(topic_id=uuid(turns + 1)))
+        there = below(cluster, *ALL_OF_IT)
+        cluster.hand.multi([Delete(path) for path in reversed(there)], lambda done: None)
+        cluster.turns.some(turns)
+        holders.answer()
+        cluster.turns.drain()
+        assert below(cluster, *ALL_OF_IT) == []
+        assert one.news()[-1] == TopicGone("t")
+        one.session.close()
+        cluster.turns.drain()
+
+
 def test_one_that_stopped_amid_is_finished(cluster: Cluster) -> None:
     """As of a large topic, of which several transactions are needed."""
     one, holders = controller(cluster)
