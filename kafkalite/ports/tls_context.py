@@ -113,7 +113,7 @@ def _set_versions(
         try:
             if older:
                 context.set_ciphers(":".join(older))
-        except ssl.SSLError:
+        except (ssl.SSLError, ValueError):  # The latter: a NUL is in one.
             versions = ()
         if not versions:
             setting = settings.cipher_suites_setting

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kafkalite.config.listeners import ListenersError
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Network
 from kafkalite.ports.tls_link import HANDSHAKE_MS
@@ -196,6 +197,15 @@ def test_cipher_suites_by_javas_names() -> None:
         assert cipher[:2] == ("ECDHE-ECDSA-AES128-SHA256", "TLSv1.2")
 
     in_memory(body, ssl_cipher_suites="TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256")
+
+
+@pytest.mark.parametrize("suites", ["TLS_WITH_NOTHING", "TLS_\0"])
+def test_cipher_suites_that_nobody_has_are_refused(suites: str) -> None:
+    async def body(world: World) -> None:
+        pass
+
+    with pytest.raises(ListenersError, match="none of them can be used"):
+        in_memory(body, ssl_cipher_suites=suites)
 
 
 def test_a_handshake_has_a_deadline_whatever_came_of_it(caplog: pytest.LogCaptureFixture) -> None:
