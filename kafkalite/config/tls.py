@@ -157,7 +157,7 @@ def _key_store(config: BrokerConfig, names: _Names) -> Store | None:
             _refuse(
                 "SSL key store is specified, but key store password is not specified.",
                 setting,
-                remedy=f"let {_KEY_STORE}password have it",
+                remedy=f"let {_KEY_STORE}password have it, or say {_KEY_STORE}type=PEM",
             )
     return Store(
         setting,

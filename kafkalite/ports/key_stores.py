@@ -133,10 +133,11 @@ def _opened(store: Store) -> PKCS12KeyAndCertificates:
         _refuse(store, f"its key cannot be used ({error})", "use one of RSA, or of the curve P-256")
     except ValueError as error:
         if "password" in str(error).lower():
+            why = "it needs a password" if password is None else "the password does not open it"
             raise ListenersError(
-                f"{store.setting}={store.location}: the password does not open it",
+                f"{store.setting}={store.location}: {why}",
                 (store.setting, store.password_setting),
-                f"see {store.password_setting}",
+                f"let {store.password_setting} have the one that it was made with",
             ) from error
         _refuse(store, f"it is no PKCS12 store ({error})", f"see {_type_setting(store)}")
 

@@ -90,9 +90,10 @@ def _refuse(store: Store, error: Exception, *, is_locked: bool = False) -> NoRet
     settings = (store.setting, store.key_password_setting)
     if is_locked and getattr(error, "reason", None) != "KEY_VALUES_MISMATCH":
         unlocks = store.key_password_setting
-        raise ListenersError(
-            f"{where}: {unlocks} does not unlock its key", settings, f"see {unlocks}"
-        ) from error
+        given = store.key_password is not None
+        why = f"{unlocks} does not unlock its key" if given else "its key needs a password"
+        remedy = f"let {unlocks} have the one that it was made with"
+        raise ListenersError(f"{where}: {why}", settings, remedy) from error
     reason = getattr(error, "reason", None) or "it is damaged"
     raise ListenersError(
         f"{where}: it cannot be used ({reason.lower().replace('_', ' ')})",

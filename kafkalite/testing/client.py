@@ -51,7 +51,8 @@ class Client:
         return client
 
     async def ask(self, request: Request, version: int, response: type[R]) -> R:
-        """The answer. `ConnectionError` when the broker hangs up instead."""
+        """The answer. `ConnectionError` when the broker hangs up instead, `ProtocolError` when it
+        says what makes no sense."""
         return await self.send(request, version, response)
 
     def send(self, request: Request, version: int, response: type[R]) -> asyncio.Future[R]:
@@ -138,7 +139,13 @@ class Client:
 
     def filled(self, size: int) -> None:
         """See `Connection`."""
-        for frame in self._splitter.feed(bytes(self._chunk[:size])):
+        try:
+            frames = self._splitter.feed(bytes(self._chunk[:size]))
+        except ProtocolError as error:  # It speaks something else, such as TLS.
+            self._fail_all(error)
+            self.close()
+            return
+        for frame in frames:
             key, version, waiting = self._waiting.popleft()
             try:
                 _, position = read_response_header(key, version, frame)
@@ -155,8 +162,11 @@ class Client:
         reason = error or ConnectionResetError("the broker hung up")
         if not self._opened.done():
             self._opened.set_exception(reason)
+        self._fail_all(reason)
+        self._over.set_result(error)
+
+    def _fail_all(self, reason: Exception) -> None:
         waiting, self._waiting = self._waiting, deque()
         for _, _, answer in waiting:
             if not answer.done():
                 answer.set_exception(reason)
-        self._over.set_result(error)

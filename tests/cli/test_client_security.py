@@ -145,7 +145,10 @@ def shown_by(client: ssl.SSLContext) -> bytes | None:
         ("security.protocol=SSL\nssl.truststore.location={}/none", "none: No such file"),
         ("security.protocol=SSL\nssl.truststore.location={}/store.jks", "keytool -importkeystore"),
         (f"{SSL}ssl.keystore.location={{}}/store.jks\nssl.keystore.password=p", "older format"),
-        (f"{SSL}ssl.keystore.location={{}}/store.jks", "key store password is not specified; let"),
+        (
+            f"{SSL}ssl.keystore.location={{}}/store.jks",
+            "have it, or say ssl.keystore.type=PEM",
+        ),
         ("security.protocol=SSL\nssl.keystore.location={}/empty.pem", "no private key in it"),
         ("security.protocol=SSL\nssl.truststore.location={}/empty.pem", "it cannot be used"),
         (f"{SSL}ssl.ca.location={{}}/none", "ssl.ca.location={}/none: No such file"),

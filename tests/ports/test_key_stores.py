@@ -98,7 +98,7 @@ def test_trust_stores(tmp_path: Path) -> None:
             {},
             [
                 "ssl.keystore.location={}: the password does not open it",
-                "see ssl.keystore.password",
+                "let ssl.keystore.password have the one that it was made with",
             ],
         ),
         ("PKCS12", b"\x30\x00nonsense", {}, ["ssl.keystore.location={}: it is no PKCS12 store"]),
@@ -131,13 +131,16 @@ def test_trust_stores(tmp_path: Path) -> None:
             "PEM",
             (broker().key_pem("secret") + broker().pem).encode(),
             {"ssl_key_password": "wrong"},
-            ["ssl.keystore.location={}: ssl.key.password does not unlock its key"],
+            [
+                "ssl.keystore.location={}: ssl.key.password does not unlock its key",
+                "let ssl.key.password have the one that it was made with",
+            ],
         ),
         (
             "PEM",
             (broker().key_pem("secret") + broker().pem).encode(),
             {},
-            ["ssl.keystore.location={}: ssl.key.password does not unlock its key"],
+            ["ssl.keystore.location={}: its key needs a password; let ssl.key.password have"],
         ),
         (
             "PEM",
@@ -173,3 +176,14 @@ def test_a_trust_store_that_cannot_be_used(tmp_path: Path, body: str) -> None:
     del settings["ssl.truststore.password"]
     with pytest.raises(ListenersError, match=r"ssl.truststore.location=.*: it cannot be used"):
         client_context(tls_settings(BrokerConfig.of(settings), "SSL"))
+
+
+def test_a_trust_store_that_nobody_gave_the_password_of(tmp_path: Path) -> None:
+    file = tmp_path / "t.p12"
+    file.write_bytes(authority().pkcs12())
+    where = "ssl.truststore.password"
+    store = Store("ssl.truststore.location", "PKCS12", str(file), "", None, where, None, where)
+    with pytest.raises(ListenersError) as refused:
+        read_trusted(store)
+    assert refused.value.message == f"ssl.truststore.location={file}: it needs a password"
+    assert refused.value.remedy == f"let {where} have the one that it was made with"

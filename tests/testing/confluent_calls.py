@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
 _WITHIN_S = 60.0
 
 
-def send(bootstrap: str, topic: str, value: bytes) -> None:
-    """One record, acknowledged."""
+def send(
+    bootstrap: str, topic: str, value: bytes, settings: Mapping[str, str] | None = None
+) -> None:
+    """One record, acknowledged. `settings`: those that the client needs besides."""
     errors: list[object] = []
-    producer = Producer({"bootstrap.servers": bootstrap, "message.timeout.ms": 60_000})
+    own = {"bootstrap.servers": bootstrap, "message.timeout.ms": 60_000, **(settings or {})}
+    producer = Producer(own)
     producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
     producer.flush(_WITHIN_S)
     (error,) = errors or ["no answer"]

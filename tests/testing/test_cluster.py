@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from kafkalite.testing import BrokerError, Cluster
+from tests import certificates
+from tests.testing.confluent_calls import send
 
 
 def listens(address: str) -> bool:
@@ -38,6 +40,16 @@ def test_it_is_there_at_once_and_gone_at_the_end() -> None:
 def test_any_number_of_brokers() -> None:
     with Cluster(1, topics={"t": 1}) as one:
         assert (one.brokers, one.controller, one.isr_of("t")) == ((1,), 1, (1,))
+
+
+def test_its_one_listener_may_speak_tls(tmp_path: Path) -> None:
+    """To clients and brokers alike: a record that needs two replicas is acknowledged."""
+    settings = certificates.settings_of(tmp_path, min_insync_replicas="2")
+    settings["listener.security.protocol.map"] = "PLAINTEXT:SSL"
+    with Cluster(2, topics={"t": 1}, settings=settings) as cluster:
+        own = {"security.protocol": "SSL", "ssl.ca.pem": certificates.authority().pem}
+        send(cluster.bootstrap, "t", b"tea", own)
+        assert sorted(cluster.isr_of("t")) == [1, 2]
 
 
 def test_a_killed_broker_is_gone_and_others_lead() -> None:
