@@ -53,12 +53,15 @@ def nodes(ctx: RequestContext) -> list[Node]:
 
 
 def told_controller(services: Services) -> BrokerId:
-    """Whom clients are told to be the controller. In a cluster any live broker, another one each
-    time, since each hands on what is the controller's to decide: so does a KRaft broker."""
-    live = services.image.active_brokers()
-    if not services.any_is_controller or not live:
-        return services.image.controller_id
-    return live[int(services.entropy.random() * len(live))].id
+    """Whom clients are told to be the controller. In a cluster the broker that they ask: each hands
+    on what is the controller's to decide, and this one is alive.
+
+    Kafka differs: its brokers name any one that they take for alive. A client that is told of one
+    that has just died (librdkafka) waits for it to come back.
+    """
+    if services.any_is_controller:
+        return services.broker_id
+    return services.image.controller_id
 
 
 def fenced_nodes(ctx: RequestContext) -> list[Node]:
