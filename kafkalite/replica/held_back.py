@@ -18,19 +18,9 @@ ACKS_ALL: Final = -1
 VALID_ACKS: Final = (ACKS_NONE, 1, ACKS_ALL)
 
 
-def settled_end(
-    end_offset: Offset,
-    *,
-    is_held_back: bool,
-    recovery_point: Offset,
-    log_start_offset: Offset,
-    high_watermark: Offset,
-) -> Offset:
-    """Where that part of a log ends which a leader may let others see: all of it, unless it
-    `is_held_back`. Then it is what is on the disk (below `recovery_point`), and what somebody has
-    seen already."""
-    if not is_held_back:
-        return end_offset
+def settled_end(recovery_point: Offset, log_start_offset: Offset, high_watermark: Offset) -> Offset:
+    """Where that part of a log whose records are held back ends which a leader may let others see:
+    what is on the disk (below `recovery_point`), and what somebody has seen already."""
     return max(recovery_point, log_start_offset, high_watermark)
 
 

@@ -269,15 +269,11 @@ class Partition(PartitionWaits):
 
     @property
     def settled_end(self) -> Offset:
-        """See `replica.held_back.settled_end`."""
+        """Of what a leader may let others see: the end, but for what is to be on the disk first."""
         log = self.log
-        return settled_end(
-            log.end_offset,
-            is_held_back=log.is_held_back,
-            recovery_point=log.recovery_point,
-            log_start_offset=log.log_start_offset,
-            high_watermark=self.high_watermark,
-        )
+        if not log.is_held_back:
+            return log.end_offset
+        return settled_end(log.recovery_point, log.log_start_offset, self.high_watermark)
 
     def synced(self, now: TimestampMs) -> None:
         """More of the log is on the disk: let it be seen."""

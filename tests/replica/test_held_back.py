@@ -9,25 +9,14 @@ from kafkalite.types import Offset
 
 
 @pytest.mark.parametrize(
-    ("is_held_back", "recovery_point", "start", "high_watermark", "end"),
-    [
-        (False, 2, 1, 3, 9),
-        (True, 2, 1, 0, 2),
-        (True, 2, 5, 0, 5),
-        (True, 2, 1, 6, 6),
-    ],
-    ids=["nothing waits", "on the disk", "nothing is left below", "seen before"],
+    ("recovery_point", "start", "high_watermark", "end"),
+    [(2, 1, 0, 2), (2, 5, 0, 5), (2, 1, 6, 6)],
+    ids=["on the disk", "nothing is left below", "seen before"],
 )
-def test_how_much_of_a_log_a_leader_may_show(
-    is_held_back: bool, recovery_point: int, start: int, high_watermark: int, end: int
+def test_how_much_of_what_is_held_back_a_leader_may_show(
+    recovery_point: int, start: int, high_watermark: int, end: int
 ) -> None:
-    assert end == settled_end(
-        Offset(9),
-        is_held_back=is_held_back,
-        recovery_point=Offset(recovery_point),
-        log_start_offset=Offset(start),
-        high_watermark=Offset(high_watermark),
-    )
+    assert end == settled_end(Offset(recovery_point), Offset(start), Offset(high_watermark))
 
 
 @pytest.mark.parametrize(
