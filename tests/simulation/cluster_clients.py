@@ -73,36 +73,66 @@ class ClusterWorld:
         await self.simulation.sleep(ms)
 
 
+class NotSentError(OSError):
+    """There was no connection to be had."""
+
+
+class Connections:
+    """Those of one client to brokers: made where they are missing, given up on trouble."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._clock = simulation.clock
+        self._node = simulation.network.node(name)
+        self._name = name
+        self._clients: dict[int, Client] = {}
+
+    async def ask(
+        self, id: int, request: Request, version: int, response: type[R], timeout_ms: int
+    ) -> R:
+        """The answer; `NotSentError`; or `OSError` or `TimeoutError`: nobody knows what became of
+        it."""
+        until_ms = self._clock.now_ms() + timeout_ms
+        if id not in self._clients:
+            connecting = Client.connect(self._node, address(id), self._name)
+            try:
+                self._clients[id] = await self._clock.wait(connecting, until_ms)
+            except (OSError, TimeoutError) as error:
+                raise NotSentError(str(error)) from error
+        try:
+            asking = self._clients[id].send(request, version, response)
+            return await self._clock.wait(asking, until_ms)
+        except ProtocolError as error:
+            raise ViolationError(f"an answer that cannot be read: {error}") from error
+        except (OSError, TimeoutError):
+            client = self._clients.pop(id, None)
+            if client is not None:  # Else another request of the same client has met it too.
+                client.close()
+            raise
+
+    def hang_up(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+
 class ClusterTalker:
-    """One client's connections to brokers."""
+    """One client of a cluster."""
 
     def __init__(self, world: ClusterWorld, name: str, dice: Dice) -> None:
         self.world = world
         self.dice = dice
         self.name = name
-        self._node = world.simulation.network.node(name)
+        self._connections = Connections(world.simulation, name)
+        self.hang_up = self._connections.hang_up
         world.clients.append(name)
-        self._clients: dict[int, Client] = {}
 
     async def ask(self, id: int, request: Request, version: int, response: type[R]) -> R | None:
         """None when nobody knows what became of it."""
-        clock = self.world.simulation.clock
-        until_ms = clock.now_ms() + TIMEOUT_MS
-        is_sent = False
         try:
-            if id not in self._clients:
-                connecting = Client.connect(self._node, address(id), self.name)
-                self._clients[id] = await clock.wait(connecting, until_ms)
-            is_sent = True
-            return await clock.wait(self._clients[id].send(request, version, response), until_ms)
-        except ProtocolError as error:
-            raise ViolationError(f"an answer that cannot be read: {error}") from error
-        except (OSError, TimeoutError):
-            if is_sent:
+            return await self._connections.ask(id, request, version, response, TIMEOUT_MS)
+        except (OSError, TimeoutError) as error:
+            if not isinstance(error, NotSentError):
                 self.world.machines.say(f"{self.name} has no answer")
-            client = self._clients.pop(id, None)
-            if client is not None:
-                client.close()
             await self.world.sleep(BACKOFF_MS)
             return None
 
@@ -113,11 +143,6 @@ class ClusterTalker:
             await self.world.sleep(BACKOFF_MS)
             return None
         return await self.ask(self.dice.one_of(lives), request, version, response)
-
-    def hang_up(self) -> None:
-        for client in self._clients.values():
-            client.close()
-        self._clients.clear()
 
     def leader_of(self, partition: TopicPartition) -> tuple[int, PartitionImage] | None:
         """The leader as the metadata has it, or now and then somebody else: metadata of clients is

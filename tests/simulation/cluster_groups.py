@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kafkalite.errors import ProtocolError
 from kafkalite.protocol.messages.find_coordinator import FindCoordinatorResponse
 from kafkalite.protocol.schema import Request, Response
-from kafkalite.testing.checkers import ViolationError
-from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TopicPartition
-from tests.simulation.cluster_machines import address
+from tests.simulation.cluster_clients import Connections
 from tests.simulation.consumer_members import ConsumerMember
 from tests.simulation.members import Member
 from tests.simulation.world import BACKOFF_MS, REQUEST_TIMEOUT_MS, Talker, World
@@ -23,12 +20,12 @@ R = TypeVar("R", bound=Response)
 class RoamingTalker(Talker):
     """Asks the coordinator that it was last told of, and any broker before."""
 
-    def __init__(self, world: World, name: str, ids: tuple[int, ...]) -> None:
+    def __init__(self, world: GroupsWorld, name: str, ids: tuple[int, ...]) -> None:
         super().__init__(world, name)
         self._ids = ids
         self._dice = world.dice(f"brokers of {name}")
         self._coordinator: int | None = None
-        self._clients: dict[int, Client] = {}
+        self._connections = Connections(world.simulation, name)
 
     async def ask(
         self, request: Request, version: int, response: type[R], *, timeout_ms: int | None = None
@@ -36,19 +33,11 @@ class RoamingTalker(Talker):
         id = self._coordinator
         if id is None or response is FindCoordinatorResponse:
             id = self._dice.one_of(self._ids)
-        clock = self._world.clock
-        until_ms = clock.now_ms() + (timeout_ms or REQUEST_TIMEOUT_MS)
         try:
-            if id not in self._clients:
-                connecting = Client.connect(self._node, address(id), self._name)
-                self._clients[id] = await clock.wait(connecting, until_ms)
-            answer = await clock.wait(self._clients[id].send(request, version, response), until_ms)
-        except ProtocolError as error:
-            raise ViolationError(f"an answer that cannot be read: {error}") from error
+            answer = await self._connections.ask(
+                id, request, version, response, timeout_ms or REQUEST_TIMEOUT_MS
+            )
         except (OSError, TimeoutError):
-            client = self._clients.pop(id, None)
-            if client is not None:
-                client.close()
             await self._world.sleep(BACKOFF_MS)
             return None
         if isinstance(answer, FindCoordinatorResponse):
@@ -57,9 +46,7 @@ class RoamingTalker(Talker):
         return answer
 
     def hang_up(self) -> None:
-        for client in self._clients.values():
-            client.close()
-        self._clients.clear()
+        self._connections.hang_up()
 
 
 class GroupsWorld(World):

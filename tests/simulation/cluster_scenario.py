@@ -93,6 +93,11 @@ class ClusterChaos:
         else:
             self._machines.kill(id, loses_power=how == 1 and self._machines.may_lose_power(id))
 
+    def _end_amid_a_change(self) -> None:
+        lives = sorted(self._machines.lives)
+        if len(lives) == len(IDS) and self._machines.is_loss_known():
+            self._machines.die_amid_changes(self._dice.one_of(lives), self._dice.between(1, 30))
+
     async def _bring_back(self) -> None:
         down = [id for id in self._machines.ids if id not in self._machines.lives]
         if down:
@@ -150,11 +155,6 @@ class WorseChaos(ClusterChaos):
         some = {name for name in self._world.clients if self._dice.chance(0.5)}
         self._machines.say(f"broker {id} is cut off from {len(some)} clients")
         self._weather.partition({host(id)}, some)
-
-    def _end_amid_a_change(self) -> None:
-        lives = sorted(self._machines.lives)
-        if len(lives) == len(IDS) and self._machines.is_loss_known():
-            self._machines.die_amid_changes(self._dice.one_of(lives), self._dice.between(1, 30))
 
     def _lose_session(self) -> None:
         lives = sorted(self._machines.lives)

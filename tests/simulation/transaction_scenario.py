@@ -50,18 +50,6 @@ class TransactionChaos(ClusterChaos):
         """See `ClusterChaos`."""
         return [*super().deeds(), self._end_amid_a_change]
 
-    async def _end_amid_a_change(self) -> None:
-        machines = self._machines
-        lives = sorted(machines.lives)
-        if len(lives) < len(IDS) or not machines.is_loss_known():
-            return
-        id = self._dice.one_of(lives)
-        life = machines.lives[id]
-        life.files.die_within(self._dice.between(1, 30))
-        await self._world.sleep(self._dice.between(100, 1_000))
-        if not life.files.is_dead:
-            machines.kill(id)
-
 
 async def scenario(simulation: Simulation) -> None:
     """Everything in it is chosen by the simulation's seed."""
