@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from threading import Condition
 from typing import TYPE_CHECKING, Any
 
+from kafkalite.cli.interrupts import interrupts_held_back
+
 if TYPE_CHECKING:
     from kafka.producer.future import FutureRecordMetadata
+
+_INTERRUPTED_EVERY_S = 0.2
 
 
 @dataclass(slots=True)
@@ -47,8 +52,10 @@ class Deliveries:
     def wait(self, within_s: float) -> None:
         """Return when the end of each record is known. `flush` of kafka-python would not do: it
         fails when a batch was too large and is sent in parts."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._open == 0, within_s)
+        for _ in range(ceil(within_s / _INTERRUPTED_EVERY_S)):
+            with interrupts_held_back(), self._changed:
+                if self._changed.wait_for(lambda: self._open == 0, _INTERRUPTED_EVERY_S):
+                    return
 
     def _on_delivery(self, metadata: Any) -> None:  # `Any`: kafka-python's RecordMetadata.
         delivered = self.partitions.setdefault(metadata.partition, Delivered())

@@ -20,6 +20,7 @@ from kafkalite.cli.input_lines import (
     parse_text,
     read_records,
 )
+from kafkalite.cli.interrupts import interrupts_held_back
 from kafkalite.cli.lost_broker import LostBroker
 from kafkalite.cli.mistakes import from_to
 from kafkalite.cli.names import TopicName
@@ -112,7 +113,8 @@ def _send_all(sender: _Sender, lines: BinaryIO, parse: ParseLine) -> str | None:
     try:
         with progress_of(lines) as advanced:
             for number, record in read_records(lines, parse):
-                sender.send(number, record)
+                with interrupts_held_back():
+                    sender.send(number, record)
                 advanced()
                 if sender.deliveries.failure is not None:
                     break
