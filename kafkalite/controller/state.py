@@ -46,8 +46,11 @@ class ControllerState:
         return self._image
 
     def colliding_topic(self, name: str) -> str | None:
-        """Another topic whose metrics would have the same name: `a.b` and `a_b`."""
-        return min(self._colliding.get(collision_key(name), ()), default=None)
+        """Another topic, which may be going, whose metrics would have the same name: `a.b` and
+        `a_b`."""
+        key = collision_key(name)
+        going = (each for each in self.going if collision_key(each) == key)
+        return min((*self._colliding.get(key, ()), *going), default=None)
 
     def apply(self, record: Change) -> None:
         """Fold one record in."""

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
-_BLOCK: Final = re.compile(
-    r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----(?P<body>.*?)-----END (?P=label)-----", re.DOTALL
-)
+_LABEL: Final = re.compile(r"[A-Z0-9 ]+")
 _WIDTH: Final = 64
 
 
@@ -146,9 +144,12 @@ def _blocks(store: Store) -> list[tuple[str, str]]:
     """The labels and blocks of a text in PEM, each block with its lines as they are to be: in a
     setting they may be one."""
     text = store.text if store.location is None else _content(store).decode("latin-1")
-    found = [
-        (each["label"], _rewritten(each["label"], each["body"])) for each in _BLOCK.finditer(text)
-    ]
+    found: list[tuple[str, str]] = []
+    for begun in text.split("-----BEGIN ")[1:]:
+        label, _, rest = begun.partition("-----")
+        body, end, _ = rest.partition(f"-----END {label}-----")
+        if end and _LABEL.fullmatch(label):
+            found.append((label, _rewritten(label, body)))
     if not found:
         _refuse(store, "there is no PEM in it", f"see {_type_setting(store)}")
     return found

@@ -44,3 +44,12 @@ def test_names_of_deleted_topics_are_kept_where_the_store_says_when_they_are_fre
         state.apply(TopicRecord(name="a", topic_id=uuid(1)))
         state.apply(RemoveTopicRecord(topic_id=uuid(1)))
         assert list(state.going) == left
+
+
+def test_a_topic_that_is_going_collides_until_its_name_is_free() -> None:
+    state = ControllerState(MetadataImage(), keeps_names=True)
+    state.apply(TopicRecord(name="a_b", topic_id=uuid(1)))
+    state.apply(RemoveTopicRecord(topic_id=uuid(1)))
+    assert state.colliding_topic("a.b") == "a_b"
+    state.going.clear()
+    assert state.colliding_topic("a.b") is None

@@ -57,6 +57,14 @@ def test_a_file_of_pem(tmp_path: Path) -> None:
     assert identity.password == ""
 
 
+def test_a_block_of_pem_that_has_no_end_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "store.pem"
+    torn = "-----BEGIN CERTIFICATE-----\nabcd\n-----END PRIVATE KEY-----\n"
+    file.write_text(f"{torn}{broker().key_pem()}{torn}{broker().pem}{torn}")
+    identity = read_identity(store_of(of_file(file, "PEM")))
+    assert (identity.certificates, identity.key) == (broker().pem, broker().key_pem())
+
+
 def test_pem_in_settings_may_stand_in_one_line() -> None:
     def in_one_line(text: str) -> str:
         return " ".join(text.split("\n"))
