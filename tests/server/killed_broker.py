@@ -16,6 +16,7 @@ from random import Random  # noqa: TID251  # seeded; where a signal strikes is c
 from typing import NamedTuple
 
 from kafkalite.errors import ErrorCode
+from kafkalite.ports.clock import RealClock
 from kafkalite.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -54,14 +55,14 @@ PLAIN = 2
 WINDOW = 4
 MOST_ACKNOWLEDGED = 100
 """Batches that are acknowledged before the signal, by all producers together."""
+CLOCK = RealClock()
+"""Producers whose records are older than a day are forgotten with each life, as in Kafka."""
 CREATE, PRODUCE, FETCH, INIT, FIND, COMMIT, OFFSETS = 7, 9, 12, 4, 4, 9, 7
 SETTINGS = ("--set", "offsets.topic.num.partitions=1")
 SMALL_SEGMENTS = {
     "internal.segment.bytes": "20000",
     "index.interval.bytes": "500",
-    "retention.ms": "-1",
 }
-"""Records are older than any retention."""
 
 
 class Sent(NamedTuple):
@@ -131,6 +132,7 @@ class Producer:
             *values,
             producer_id=self._id,
             sequence=-1 if self._id < 0 else first,
+            timestamp=CLOCK.now_ms(),
             compression=CODECS[self._partition],
         )
         return Sent(first, self._next, data)
