@@ -94,13 +94,36 @@ def test_it_is_the_same_log_there(piece_bytes: int) -> None:
     assert not [name for name in source.files.list("") if name.startswith("orders")]
 
 
-def test_one_without_records_needs_no_folder() -> None:
-    source, target = open_set(MemoryFiles(), MemoryFiles()).live
-    source.open_partition(TopicPartition("new", 0), topic_id=TOPIC_ID, config=CONFIG, now=NOW)
-    future = FutureLog(TopicPartition("new", 0), source, target, UNIQUE, NOW)
-    assert future.switch(NOW).left_behind is None
-    assert target.logs[TopicPartition("new", 0)].end_offset == 0
-    assert not target.files.exists("new-0")
+def test_one_that_is_to_move_has_a_folder_though_no_records() -> None:
+    """As in Kafka: without it nobody would know after a death."""
+    disks = [MemoryFiles(), MemoryFiles()]
+    directories = open_set(*disks)
+    opened(directories)
+    begun(directories)
+    for directory in directories.live:
+        directory.abandon()
+    after = open_set(*disks)
+    name = set_aside_name(KEY, UNIQUE, "-future")
+    assert after.home(KEY) is after.live[0]
+    assert after.undone_moves == {KEY: (after.live[1], name)}
+    opened(after)
+    again = FutureLog(KEY, after.live[0], after.live[1], Uuid(bytes(16)), NOW)
+    assert again.switch(NOW).log.end_offset == 0
+    assert disks[1].exists(str(KEY))
+
+
+def test_of_two_copies_the_one_that_took_the_logs_place_gets_its_name() -> None:
+    """The other one was to be removed, and a loss of power has undone that."""
+    for taken, other in ((1, 2), (2, 1)):
+        disks = [MemoryFiles() for _ in range(3)]
+        for directory in open_set(*disks).live:
+            directory.abandon()
+        disks[0].make_folder(set_aside_name(KEY, UNIQUE, "-delete"))
+        disks[taken].make_folder(set_aside_name(KEY, UNIQUE, "-future"))
+        disks[other].make_folder(set_aside_name(KEY, Uuid(bytes(16)), "-future"))
+        directories = open_set(*disks)
+        assert directories.home(KEY) is directories.live[taken]
+        assert not [name for name in disks[other].list("") if name.endswith("-future")]
 
 
 def test_it_begins_where_the_log_does() -> None:
@@ -238,7 +261,7 @@ def test_a_death_at_any_moment_leaves_one_whole_log(end: End, dying: int) -> Non
         others = [each for each in after.live if each is not found]
         assert not any(each.files.exists(str(KEY)) for each in others)
         copies = [n for each in after.live for n in each.files.list("") if n.endswith("-future")]
-        assert copies == []
+        assert copies == [copy.name for copy in after.undone_moves.values()]
         if not has_died:
             assert found is after.live[1], "it has moved"
             return
