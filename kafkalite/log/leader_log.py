@@ -14,7 +14,7 @@ from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producer_replay import check_coordinator_batch, take_in_appended
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.batch import stamp
-from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
+from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, LeaderEpoch, TimestampMs
 
 _CLIENT = AppendOrigin.CLIENT
 _new = tuple.__new__
@@ -51,7 +51,7 @@ def append_as_leader(
             check_coordinator_batch(
                 log.producers, records, header, base_offset, bumps_epoch=marker_bumps_epoch
             )
-    last_offset = Offset(base_offset + header.last_offset_delta)
+    last_offset = base_offset + header.last_offset_delta
     latest, size = header.max_timestamp, len(records)
     folder = log.folder
     segment = folder.segments.active

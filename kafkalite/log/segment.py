@@ -204,7 +204,7 @@ class Segment:
         self.files.is_synced = False
 
     def should_roll(
-        self, size_bytes: int, last_offset: Offset, max_timestamp: TimestampMs, now: TimestampMs
+        self, size_bytes: int, last_offset: int, max_timestamp: TimestampMs, now: TimestampMs
     ) -> bool:
         """Whether batches of these bounds belong into a new segment."""
         if (
