@@ -16,8 +16,13 @@ from kafkalite.log.compaction_filter import CleanedBatch
 from kafkalite.log.files import File, Files
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retired_files import DELETED_SUFFIX
-from kafkalite.log.segment import LOG_SUFFIX, Segment
-from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
+from kafkalite.log.segment import Segment
+from kafkalite.log.segment_indexes import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    SegmentIndexes,
+)
 from kafkalite.log.transaction_index import (
     TRANSACTION_INDEX_SUFFIX,
     AbortedTransaction,
@@ -56,13 +61,12 @@ class CleanedSegment:
     def append(self, batches: Sequence[CleanedBatch]) -> None:
         """Write these at the end."""
         position = self._file.size
-        self._file.append([batch.data for batch in batches])
+        self._file.append(b"".join(batch.data for batch in batches))
         for header, _ in batches:
             self._indexes.add(
                 header.last_offset - self.base_offset,
                 header.max_timestamp,
                 position,
-                header.size_bytes,
                 self._interval_bytes,
             )
             position += header.size_bytes
@@ -110,7 +114,7 @@ class CleanedSegment:
                 files.rename(name + CLEANED_SUFFIX, name + SWAP_SUFFIX, sync=False)
                 undo.callback(files.rename, name + SWAP_SUFFIX, name + CLEANED_SUFFIX, sync=False)
             for segment in replaced:
-                renamed = segment.retire()
+                renamed = segment.files.retire()
                 for name in renamed:
                     was = name.removesuffix(DELETED_SUFFIX)
                     undo.callback(files.rename, name, was, sync=False)

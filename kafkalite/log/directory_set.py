@@ -20,7 +20,7 @@ import errno
 import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.errors import InvariantError
 from kafkalite.log.directories import LogDirectory
@@ -28,6 +28,9 @@ from kafkalite.log.files import Files
 from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
+
+if TYPE_CHECKING:
+    from kafkalite.log.unfinished_moves import UnfinishedCopy
 
 _log = logging.getLogger(__name__)
 
@@ -92,7 +95,7 @@ class DirectorySet:
         self._homes: dict[TopicPartition, LogDirectory] = {}
         self._lost: set[TopicPartition] = set()
         self._cordoned: frozenset[str] = frozenset()
-        self.undone_moves: dict[TopicPartition, LogDirectory] = {}
+        self.undone_moves: dict[TopicPartition, UnfinishedCopy] = {}
         """Where logs were to go when the last run ended."""
         if self.are_several:
             self._look_for_homes()

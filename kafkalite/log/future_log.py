@@ -28,8 +28,8 @@ class Moved(NamedTuple):
     """A log that lives in another folder now."""
 
     log: PartitionLog
-    left_behind: str | None
-    """The old folder, for its `LogDirectory.remove`; None when there was none."""
+    left_behind: str
+    """The old folder, for its `LogDirectory.remove`."""
 
 
 class SourceRefusedError(Exception):
@@ -46,7 +46,8 @@ def _of_source() -> Iterator[None]:
 
 
 class FutureLog:
-    """Of one partition. Its folder is made with its first record."""
+    """Of one partition. Its folder is there from the beginning, before anything is copied: a start
+    sees by it that the log is to move."""
 
     __slots__ = ("_cleaned_to", "_name", "_partition", "_source", "_target", "log", "source_log")
 
@@ -58,7 +59,7 @@ class FutureLog:
         unique: Uuid,
         now: TimestampMs,
     ) -> None:
-        """The log is open in `source`. It may stand in the middle of a batch: the copy begins with
+        """The log is open in `source`. It may begin in the middle of a batch: the copy begins with
         that whole one, as the log does."""
         self._partition = partition
         self._source = source
@@ -68,8 +69,9 @@ class FutureLog:
         self.source_log = log = source.logs[partition]
         """The log that is copied."""
         found = None
-        if log.end_offset > log.log_start_offset:
-            with _of_source():
+        with _of_source():
+            log.folder.make()
+            if log.end_offset > log.log_start_offset:
                 found = log.folder.segments.find(log.log_start_offset)
         begin = log.log_start_offset if found is None else Offset(found.batch.base_offset)
         self.log = open_log(
@@ -82,6 +84,7 @@ class FutureLog:
             log_start_offset=begin,
         )
         """The copy."""
+        self.log.folder.make()
 
     @property
     def is_current(self) -> bool:
@@ -121,7 +124,6 @@ class FutureLog:
         """Go on at the end of the log, where `read` finds nothing: compaction took what came before
         it."""
         log = self.log
-        log.folder.make()
         if log.folder.segments.active.size:
             log.folder.segments.active.seal()
         log.end_offset = self.source_log.end_offset
@@ -135,20 +137,19 @@ class FutureLog:
         assert self.is_current, "only what is there is moved"
         assert not self.offset_lag, "nothing is left behind"
         old, key = self.source_log, self._partition
-        if old.folder.exists:
-            self._finish()
+        self._finish()
         self._write_checkpoints()
         source, target = self._source.files, self._target.files
         with ExitStack() as undo:
             undo.callback(self._stay, self._source.checkpoints.cleaner_offsets.get(key))
             with _of_source():
                 aside = self._source.delete_partition(key, self._unique)
-            if aside is not None:
-                undo.callback(source.rename, aside, str(key))
-                with _of_source():
-                    source.sync_folder("")
-                target.rename(self._name, str(key))
-                undo.callback(target.rename, str(key), self._name)
+            assert aside is not None, "its folder was made"
+            undo.callback(source.rename, aside, str(key))
+            with _of_source():
+                source.sync_folder("")
+            target.rename(self._name, str(key))
+            undo.callback(target.rename, str(key), self._name)
             new = self._target.open_partition(
                 key, topic_id=old.folder.topic_id, config=old.config, now=now, is_clean=True
             )
@@ -169,7 +170,6 @@ class FutureLog:
     def _finish(self) -> None:
         """Close the copy as a clean stop would, durably."""
         log, files = self.log, self._target.files
-        log.folder.make()
         log.producers = self.source_log.producers  # They know of records that are gone, too.
         files.replace(f"{self._name}/{FILE_NAME}", self.source_log.epochs.content(), sync=True)
         log.close()
@@ -193,10 +193,8 @@ class FutureLog:
         checkpoints.write_log_starts()
         checkpoints.write_cleaner_offsets()
 
-    def discard(self) -> str | None:
-        """It is not wanted any more: its folder, for `LogDirectory.remove`; None when it has none.
-        `OSError` when the disk refuses."""
+    def discard(self) -> str:
+        """It is not wanted any more: its folder, for `LogDirectory.remove`. `OSError` when the disk
+        refuses."""
         self.log.release_files()
-        if not self.log.folder.exists:
-            return None
         return self._target.doom(self._name)

@@ -2,7 +2,8 @@
 
 One piece after the other is copied, of each replica in turn: a worker reads it, and the loop
 appends it to the copy. When nothing is lacking any more the copy takes the replica's place, between
-two requests. A stop leaves what it has; the next start begins anew.
+two requests. A stop leaves the folders of the copies; the next start sees by them what was to move,
+and begins anew.
 
 Kafka differs: it has a thread for each log folder, limited by
 `replica.alter.log.dirs.io.max.bytes.per.second`. Here all copying takes turns, without that limit.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, InvariantError, KafkaError
 from kafkalite.log.directories import LogDirectory
@@ -94,11 +96,14 @@ class ReplicaMoves:
 
     def resume(self) -> None:
         """Go on with what the last run left; when the replicas can be asked for."""
-        for key, target in self._replicas.homes.directories.undone_moves.items():
+        for key, (target, name) in self._replicas.homes.directories.undone_moves.items():
+            if self._stopped.is_set():
+                return
             try:
                 self.begin(self._replicas.find(key.topic, key.partition), target)
             except KafkaError as error:
                 _log.warning("%s does not move to %s: %s", key, target.location, error)
+            self._remove(key, target, partial(target.doom, name))
 
     def stop(self) -> None:
         """Begin no more steps; the one under way is waited for by its task group."""
@@ -218,8 +223,7 @@ class ReplicaMoves:
         partition.moved(moved.log, move.directory, now)
         self._replicas.homes.directories.settle(move.key, move.directory)
         self._on_settled(Settled(partition.topic_id, partition.index, move.directory))
-        if moved.left_behind is not None:
-            self._folders[source.location].remove_later(moved.left_behind)
+        self._folders[source.location].remove_later(moved.left_behind)
         _log.info("%s has moved from %s to %s", move.key, source.location, move.directory.location)
 
     def _give_up(self, move: ReplicaMove, error: Exception | None) -> None:
@@ -243,11 +247,15 @@ class ReplicaMoves:
             partition.refused(error.__cause__)
 
     def _discard(self, move: ReplicaMove) -> None:
-        """Have the copy removed, if there is one."""
+        """Have the copy removed."""
+        self._remove(move.key, move.directory, move.future.discard)
+
+    def _remove(
+        self, key: TopicPartition, directory: LogDirectory, doom: Callable[[], str]
+    ) -> None:
         try:
-            folder = move.future.discard()
+            folder = doom()
         except OSError as error:
-            _log.warning("the next start removes the copy of %s: %s", move.key, error)
+            _log.warning("the copy of %s stays until the next start: %s", key, error)
             return
-        if folder is not None:
-            self._folders[move.directory.location].remove_later(folder)
+        self._folders[directory.location].remove_later(folder)

@@ -17,6 +17,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.folder_names import is_cut, partition_set_aside, set_aside_name
 from kafkalite.log.follower_log import append_as_follower
 from kafkalite.log.future_log import FutureLog, Moved, SourceRefusedError
+from kafkalite.log.log_cuts import retire_below, truncate_to
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
@@ -93,19 +94,42 @@ def test_it_is_the_same_log_there(piece_bytes: int) -> None:
     assert not [name for name in source.files.list("") if name.startswith("orders")]
 
 
-def test_one_without_records_needs_no_folder() -> None:
-    source, target = open_set(MemoryFiles(), MemoryFiles()).live
-    source.open_partition(TopicPartition("new", 0), topic_id=TOPIC_ID, config=CONFIG, now=NOW)
-    future = FutureLog(TopicPartition("new", 0), source, target, UNIQUE, NOW)
-    assert future.switch(NOW).left_behind is None
-    assert target.logs[TopicPartition("new", 0)].end_offset == 0
-    assert not target.files.exists("new-0")
+def test_one_that_is_to_move_has_a_folder_though_no_records() -> None:
+    """As in Kafka: without it nobody would know after a death."""
+    disks = [MemoryFiles(), MemoryFiles()]
+    directories = open_set(*disks)
+    opened(directories)
+    begun(directories)
+    for directory in directories.live:
+        directory.abandon()
+    after = open_set(*disks)
+    name = set_aside_name(KEY, UNIQUE, "-future")
+    assert after.home(KEY) is after.live[0]
+    assert after.undone_moves == {KEY: (after.live[1], name)}
+    opened(after)
+    again = FutureLog(KEY, after.live[0], after.live[1], Uuid(bytes(16)), NOW)
+    assert again.switch(NOW).log.end_offset == 0
+    assert disks[1].exists(str(KEY))
+
+
+def test_of_two_copies_the_one_that_took_the_logs_place_gets_its_name() -> None:
+    """The other one was to be removed, and a loss of power has undone that."""
+    for taken, other in ((1, 2), (2, 1)):
+        disks = [MemoryFiles() for _ in range(3)]
+        for directory in open_set(*disks).live:
+            directory.abandon()
+        disks[0].make_folder(set_aside_name(KEY, UNIQUE, "-delete"))
+        disks[taken].make_folder(set_aside_name(KEY, UNIQUE, "-future"))
+        disks[other].make_folder(set_aside_name(KEY, Uuid(bytes(16)), "-future"))
+        directories = open_set(*disks)
+        assert directories.home(KEY) is directories.live[taken]
+        assert not [name for name in disks[other].list("") if name.endswith("-future")]
 
 
 def test_it_begins_where_the_log_does() -> None:
     directories = filled([MemoryFiles(), MemoryFiles()], 7)
     source, target = directories.live
-    source.logs[KEY].retire_below(Offset(3)).remove()
+    retire_below(source.logs[KEY], Offset(3)).remove()
     log = moved(directories).log
     assert (log.first_segment_offset, log.log_start_offset, log.end_offset) == (3, 3, 7)
     assert target.checkpoints.log_starts == {}
@@ -116,7 +140,7 @@ def test_an_empty_one_goes_on_at_its_offset() -> None:
     source = directories.live[0]
     old = source.logs[KEY]
     old.roll(NOW)
-    old.retire_below(Offset(7)).remove()
+    retire_below(old, Offset(7)).remove()
     log, _ = moved(directories)
     assert (log.log_start_offset, log.end_offset) == (7, 7)
     target = directories.live[1]
@@ -154,12 +178,12 @@ def test_it_is_not_current_when_the_log_lost_what_comes_next() -> None:
     source = directories.live[0]
     old = source.logs[KEY]
     slow = begun(directories)
-    old.retire_below(Offset(4)).remove()
+    retire_below(old, Offset(4)).remove()
     assert not slow.is_current
     again = begun(directories)
     copy(again)
     was_current = again.is_current
-    old.truncate_to(Offset(5), NOW)
+    truncate_to(old, Offset(5), NOW)
     assert (was_current, again.is_current) == (True, False)
     gone = begun(directories)
     source.delete_partition(KEY, Uuid(bytes(16)))
@@ -237,7 +261,7 @@ def test_a_death_at_any_moment_leaves_one_whole_log(end: End, dying: int) -> Non
         others = [each for each in after.live if each is not found]
         assert not any(each.files.exists(str(KEY)) for each in others)
         copies = [n for each in after.live for n in each.files.list("") if n.endswith("-future")]
-        assert copies == []
+        assert copies == [copy.name for copy in after.undone_moves.values()]
         if not has_died:
             assert found is after.live[1], "it has moved"
             return

@@ -12,6 +12,7 @@ from kafkalite.log import opening
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
@@ -51,7 +52,7 @@ def append(log: PartitionLog, count: int = 1, *, epoch: int = 0, sequence: int =
         base_sequence=sequence,
         **producer,  # type: ignore[arg-type]  # mypy cannot see into the dict.
     )
-    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(epoch), now=NOW)
+    append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(epoch), now=NOW)
 
 
 def all_bytes(log: PartitionLog) -> bytes:
@@ -111,7 +112,7 @@ def test_offsets_that_do_not_ascend_are_cut() -> None:
     log = open_log(files)
     append(log)
     one = all_bytes(log)
-    files.open(f"{FOLDER}/{segment_name(0)}").append((one,))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(one)
     recovered = open_log(files)
     assert recovered.end_offset == 1
     assert recovered.cuts[0].reason == "offset 0 where 1 or more was due"
@@ -230,7 +231,7 @@ def test_a_torn_end_is_cut_even_if_the_stop_was_called_clean() -> None:
     log = open_log(files)
     append(log)
     log.close()
-    files.open(f"{FOLDER}/{segment_name(0)}").append((b"\0" * 30,))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(b"\0" * 30)
     again = open_log(files, clean=True)
     assert again.end_offset == 1
     assert again.cuts[0].size_bytes == 30
@@ -342,7 +343,7 @@ def test_a_tail_of_zeros_is_cut() -> None:
     files = MemoryFiles()
     log = open_log(files)
     append(log)
-    files.open(f"{FOLDER}/{segment_name(0)}").append((bytes(500),))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(bytes(500))
     assert open_log(files).cuts[0].size_bytes == 500
 
 
@@ -351,7 +352,7 @@ def test_a_file_that_changes_behind_our_back_is_noticed() -> None:
     log = open_log(files)
     append(log)
     log.release_files()
-    files.open(f"{FOLDER}/{segment_name(0)}").append((b"?",))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(b"?")
     with pytest.raises(InvariantError, match="has 80 bytes, not 79"):
         append(log)
 
@@ -392,7 +393,7 @@ def test_a_wrong_last_entry_of_an_index_neither_hides_a_record_nor_stops_the_log
 
 def append_at(log: PartitionLog, timestamp: int) -> None:
     batch = build_batch([Record(b"k", b"v", (), TimestampMs(timestamp))])
-    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
+    append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
 
 
 @pytest.mark.parametrize("clean", [True, False])

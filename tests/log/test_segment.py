@@ -12,6 +12,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.segment import Segment
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch, open_log
@@ -30,7 +31,7 @@ def test_a_file_longer_than_any_segment_is_refused(tmp_path: Path, clean: bool) 
     """As by Kafka; its zeros take no room on the disk."""
     files = OsFiles(str(tmp_path))
     files.make_folder(FOLDER)
-    files.open(f"{FOLDER}/{0:020d}.log").append([batch()])
+    files.open(f"{FOLDER}/{0:020d}.log").append(batch())
     os.truncate(tmp_path / FOLDER / f"{0:020d}.log", 2**31)
     with pytest.raises(CorruptRecordError, match="2147483648 bytes: too many"):
         opening.open_log(
@@ -42,11 +43,11 @@ def test_a_deleted_record_is_not_found_by_its_time() -> None:
     log = open_log()
     append(log, batch(10, 20, 30))
     append(log, batch(40))
-    log.delete_records(Offset(1))
+    delete_records(log, Offset(1))
     found = log.offset_for_timestamp(TimestampMs(5))
     assert found is not None
     assert (found.timestamp, found.offset) == (20, 1)
-    log.delete_records(Offset(3))
+    delete_records(log, Offset(3))
     found = log.offset_for_timestamp(TimestampMs(5))
     assert found is not None
     assert (found.timestamp, found.offset) == (40, 3)
@@ -57,9 +58,35 @@ def test_a_segment_that_was_cut_to_nothing_is_as_old_as_the_cut() -> None:
     log = open_log(config=TopicConfig(segment_ms=1_000))
     append(log, batch(NO_TIMESTAMP))
     cut_at = TimestampMs(NOW + 5_000)
-    log.truncate_to(Offset(0), cut_at)
+    truncate_to(log, Offset(0), cut_at)
     for now in (cut_at + 500, cut_at + 1_000):
         append(log, batch(NO_TIMESTAMP), now=TimestampMs(now))
     assert len(log.segments) == 1
     append(log, batch(NO_TIMESTAMP), now=TimestampMs(cut_at + 1_001))
     assert len(log.segments) == 2
+
+
+@pytest.mark.parametrize("interval_bytes", [0, 100, 1_000])
+@pytest.mark.parametrize("index_bytes", [60, 400])
+@pytest.mark.parametrize("segment_bytes", [3_000, 1 << 20])
+def test_it_rolls_before_a_batch_that_its_files_have_no_room_for(
+    interval_bytes: int, index_bytes: int, segment_bytes: int
+) -> None:
+    """However it knows: here each batch asks the indexes themselves."""
+    config = TopicConfig(
+        index_interval_bytes=interval_bytes,
+        segment_index_bytes=index_bytes,
+        segment_bytes=segment_bytes,
+    )
+    log = open_log(config=config)
+    for turn in range(120):
+        segment, data = log.segments[-1], batch(turn, value=bytes(turn * 379 % 1_000))
+        indexes = segment.indexes
+        has_room = (
+            segment.size + len(data) <= segment_bytes
+            and indexes.offsets.size_bytes + 8 <= index_bytes
+            and indexes.times.size_bytes + 2 * 12 <= index_bytes
+        )
+        append(log, data)
+        assert (log.segments[-1] is segment) == has_room, turn
+    assert len(log.segments) > 1

@@ -8,6 +8,7 @@ from errno import EIO
 import pytest
 
 from kafkalite.errors import ErrorCode, InvariantError
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -158,7 +159,7 @@ async def test_records_that_are_deleted_stay_deleted(simulation: Simulation) -> 
         await running.produce("t", b"a", b"b", b"c")
         await running.produce("t", b"d")
         partition = running.broker._services.replicas.find("t", 0)
-        partition.log.delete_records(Offset(1))
+        delete_records(partition.log, Offset(1))
         target = other(home(disks, "t"))
         await alter(running, (PLACES[target], "t", [0]))
         await arrive(running, disks, "t", target)
@@ -239,6 +240,34 @@ async def test_the_next_start_moves_on(simulation: Simulation) -> None:
     async with serving(simulation, disks) as running:
         await arrive(running, disks, "t", target)
         assert await read_all(running, "t") == [b"x"]
+
+
+@pytest.mark.parametrize("records", [[], [b"x"]])
+@simulated
+async def test_what_was_asked_for_and_had_not_begun_is_not_forgotten(
+    simulation: Simulation, records: list[bytes]
+) -> None:
+    """Not by a death, and not by another one before all is in place again; as the real broker."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        for value in records:
+            await running.produce("t", value)
+        await running.wait_ms(100)
+        target = other(home(disks, "t"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ReplicaMoves, "_step", lambda self, move: running.wait_ms())
+            assert await alter(running, (PLACES[target], "t", [0])) == {("t", 0): "NONE"}
+            await running.broker.kill()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReplicaMoves, "resume", lambda self: None)
+        async with serving(simulation, disks) as running:
+            await running.broker.kill()
+    async with serving(simulation, disks) as running:
+        await arrive(running, disks, "t", target)
+        assert await read_all(running, "t") == records
+        await running.wait_ms(100)
+        assert folders(disks, "-delete") == []
 
 
 @simulated
@@ -334,7 +363,7 @@ async def test_what_must_hold_of_a_copy_and_does_not_ends_the_broker(
         assert running.broker.failure is broken
     async with serving(simulation, disks) as running:
         assert await read_all(running, "t") == [b"x"]
-        assert home(disks, "t") == start
+        await arrive(running, disks, "t", other(start))
 
 
 @simulated
