@@ -6,7 +6,7 @@ first-classic, first-consumer   ms from subscribe to the first record of a new g
 storm            s until 100 new groups of 10 members each (classic, range) have all synced
 commits-1, -100  offset commits a second, of one partition each, from 1 and 100 groups, 5 in flight
 large-join       s until 5,000 members of the consumer protocol have joined one group, 5 in flight
-heartbeats       us of the round trip of a heartbeat in that group, one at a time
+heartbeats       us of the round trip of a heartbeat in that group once it is stable, one at a time
 stall            ms that another client waits at most for a small answer, while one more joins that
                  group and it is assigned anew
 load             (of `groups_beside_kafka.py` alone) s until a broker that was started again answers
@@ -37,6 +37,7 @@ from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_response_header, request_frame
 from kafkalite.protocol.messages import (
     api_versions,
+    consumer_group_describe,
     consumer_group_heartbeat,
     find_coordinator,
     join_group,
@@ -301,10 +302,23 @@ class LargeGroup:
         response = consumer_group_heartbeat.ConsumerGroupHeartbeatResponse
         return await self._link.ask(request, 1, response)
 
+    async def _settle(self) -> None:
+        """Until all know their parts of the last assignment, which may be some seconds off: a
+        heartbeat that gives a part costs more."""
+        while await self._state() != "Stable":
+            await self._all([self._next(member_id) for member_id in self._epochs])
+
+    async def _state(self) -> str:
+        request = consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=[self._group])
+        response = consumer_group_describe.ConsumerGroupDescribeResponse
+        answer = await self._link.ask(request, 1, response)
+        assert not answer.groups[0].error_code, answer
+        return answer.groups[0].group_state
+
     async def beats(self, count: int) -> float:
-        """The median of that many, in us, once all know their parts."""
+        """The median of that many, in us, of members whom they tell nothing new."""
+        await self._settle()
         members = list(self._epochs)
-        await self._all([self._next(member_id) for member_id in members])
         took = []
         for number in range(count):
             begin = time.perf_counter()

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from benchmarks.groups import (
@@ -126,20 +126,24 @@ async def answers_for(address: str, group: str) -> None:
     link.close()
 
 
-def load(start: str, count: int) -> float:
-    """The broker is started, filled, stopped, and started again."""
-    group = new("g")
-    with tempfile.TemporaryDirectory() as folder:
-        broker = Running(start, folder)
-        try:
-            asyncio.run(fill(broker.address, group, count))
-            broker.close()
-            begin = time.perf_counter()
-            broker = Running(start, folder)
-            asyncio.run(answers_for(broker.address, group))
-            return time.perf_counter() - begin
-        finally:
-            broker.close()
+def loads(rounds: int, count: int) -> Runs:
+    """Each broker is started, filled once and stopped; then they are started again in turns. What
+    is filled stays in the log's last segment, which nobody compacts."""
+    group, took = new("g"), Runs([] for _ in STARTS)
+    with ExitStack() as folders:
+        filled = []
+        for start in STARTS.values():
+            folder = folders.enter_context(tempfile.TemporaryDirectory())
+            with closing(Running(start, folder)) as broker:
+                asyncio.run(fill(broker.address, group, count))
+            filled.append((start, folder))
+        for _ in range(rounds):
+            for at, (start, folder) in enumerate(filled):
+                begin = time.perf_counter()
+                with closing(Running(start, folder)) as broker:
+                    asyncio.run(answers_for(broker.address, group))
+                    took[at].append(time.perf_counter() - begin)
+    return took
 
 
 def all_rows(rounds: int, scale: int, only: str) -> Iterator[tuple[str, Runs]]:
@@ -152,7 +156,7 @@ def all_rows(rounds: int, scale: int, only: str) -> Iterator[tuple[str, Runs]]:
             addresses.append(broker.address)
         yield from measured(addresses, rounds=rounds, scale=scale, only=only)
     if "load".startswith(tuple(only.split(","))):
-        yield "load", [[load(s, LOGGED // scale) for _ in range(rounds)] for s in STARTS.values()]
+        yield "load", loads(rounds, LOGGED // scale)
 
 
 def page(rows: Mapping[str, Runs], load_average: float) -> str:

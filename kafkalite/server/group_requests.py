@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from kafkalite.coordinator.groups.administration_events import ListGroups
 from kafkalite.errors import ErrorCode, KafkaError
@@ -24,9 +24,12 @@ from kafkalite.types import TimestampMs
 B = TypeVar("B")
 """The body that answers the event."""
 R = TypeVar("R", bound=Response)
+T = TypeVar("T")
 
 _COST = 50
 """Of a question, and of its part in the answer, as `Turns` counts."""
+MOST_HOSTS: Final = 1_024
+"""That are remembered: members tell theirs with every heartbeat."""
 _LATE = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 """What is not committed within `offsets.commit.timeout.ms`; it may still come to be."""
 
@@ -57,13 +60,30 @@ def ask_group(
     """The answer that `answer` makes of the body. A `KafkaError` in its place is raised, so that
     the API refuses the request with it."""
 
-    def answered(replies: list[B | KafkaError]) -> R:
-        (reply,) = replies
+    def answered(reply: B | KafkaError) -> R:
         if isinstance(reply, KafkaError):
             raise reply
         return answer(reply)
 
-    return ask_groups(ctx, [question], answered, timeout_ms=timeout_ms)
+    return ask_one(ctx, question, answered, timeout_ms=timeout_ms)
+
+
+def ask_one(
+    ctx: RequestContext,
+    question: Question[B],
+    answer: Callable[[B | KafkaError], R],
+    *,
+    timeout_ms: int | None = None,
+) -> R | Parked:
+    """The answer that `answer` makes of the reply. What is not there in `timeout_ms`, by default
+    `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE."""
+
+    def answered(reply: object) -> R:
+        assert isinstance(reply, (question.body, KafkaError)), reply
+        return answer(reply)
+
+    ask = partial(ctx.services.groups.ask, question.group_id, question.event)
+    return _asked(ctx, ask, answered, late=_LATE, timeout_ms=timeout_ms)
 
 
 def ask_groups(
@@ -71,14 +91,11 @@ def ask_groups(
     questions: Sequence[Question[B]],
     answer: Callable[[list[B | KafkaError]], R],
     *,
-    timeout_ms: int | None = None,
     whoever_waits: bool = False,
 ) -> R | Parked:
-    """The answer that `answer` makes of all replies, in the order of the questions. What is not
-    there in `timeout_ms`, by default `offsets.commit.timeout.ms`, is COORDINATOR_NOT_AVAILABLE.
-    Many questions are asked in several turns of the loop; those that change something, all of them,
-    as Kafka does: also when the client has gone, or was told that it takes too long
-    (`whoever_waits`)."""
+    """As `ask_one`, of all replies, in the order of the questions. Many are asked in several turns
+    of the loop; those that change something, all of them, as Kafka does: also when the client has
+    gone, or was told that it takes too long (`whoever_waits`)."""
     replies: list[B | KafkaError] = [_LATE] * len(questions)
     missing = len(questions)
     parked: Parked | None = None
@@ -100,7 +117,7 @@ def ask_groups(
     all_asked = turns.take()
     if not missing:
         return answer(replies)
-    parked = Parked(ctx.services.clock, _deadline(ctx, timeout_ms), lambda: answer(replies))
+    parked = Parked(ctx.services.clock, _deadline(ctx, None), lambda: answer(replies))
     if not all_asked:
         turns.go_on(parked, None, whoever_waits=whoever_waits)
     return parked
@@ -113,22 +130,39 @@ def ask_all_groups(
     answer: Callable[[list[B | KafkaError]], R],
 ) -> R | Parked:
     """The answer that `answer` makes of the replies of all coordinators here."""
-    arrived: list[list[B | KafkaError]] = []
-    parked: Parked | None = None
 
-    def on_replies(replies: list[object]) -> None:
+    def answered(replies: list[object]) -> R:
         bodies: list[B | KafkaError] = []
         for reply in replies:
-            assert isinstance(reply, body | KafkaError), reply
+            assert isinstance(reply, (body, KafkaError)), reply
             bodies.append(reply)
-        arrived.append(bodies)
-        if parked is not None:
-            parked.complete(lambda: answer(bodies))
+        return answer(bodies)
 
-    ctx.services.groups.ask_all(event, on_replies)
+    ask, late = partial(ctx.services.groups.ask_all, event), list[object]([_LATE])
+    return _asked(ctx, ask, answered, late=late, timeout_ms=None)
+
+
+def _asked(
+    ctx: RequestContext,
+    ask: Callable[[Callable[[T], None]], None],
+    answer: Callable[[T], R],
+    *,
+    late: T,
+    timeout_ms: int | None,
+) -> R | Parked:
+    """What `answer` makes of what `ask` calls back with: at once if that is there at once."""
+    arrived: list[T] = []
+    parked: Parked | None = None
+
+    def on_reply(reply: T) -> None:
+        arrived.append(reply)
+        if parked is not None:
+            parked.complete(lambda: answer(reply))
+
+    ask(on_reply)
     if arrived:
         return answer(arrived[0])
-    parked = Parked(ctx.services.clock, _deadline(ctx, None), lambda: answer([_LATE]))
+    parked = Parked(ctx.services.clock, _deadline(ctx, timeout_ms), lambda: answer(late))
     return parked
 
 
@@ -143,6 +177,7 @@ def client_host(ctx: RequestContext) -> str:
     return "/" + shown_host(ctx.connection.peer.host)
 
 
+@lru_cache(MOST_HOSTS)
 def shown_host(host: str) -> str:
     """As Java writes addresses: those of IPv6 in eight groups, mapped ones as IPv4."""
     host = host.removeprefix("::ffff:")

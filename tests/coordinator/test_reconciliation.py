@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -15,7 +14,7 @@ from kafkalite.types import Uuid
 T, U = Uuid(b"t" * 16), Uuid(b"u" * 16)
 STABLE, UNREVOKED, UNRELEASED, UNKNOWN = MemberState
 HAS_TWO = Member("m", epoch=2, previous_epoch=1, assigned={T: {0: 1, 1: 2}})
-GIVES_ONE = replace(HAS_TWO, state=UNREVOKED, assigned={T: {0: 1}}, revoking={T: {1: 2}})
+GIVES_ONE = HAS_TWO._replace(state=UNREVOKED, assigned={T: {0: 1}}, revoking={T: {1: 2}})
 
 
 def way(
@@ -37,7 +36,7 @@ def test_a_stable_member_with_its_target_stays_as_it_is() -> None:
 
 
 def test_the_same_target_in_a_newer_epoch() -> None:
-    assert reconcile(HAS_TWO, way({T: (0, 1)})) == replace(HAS_TWO, epoch=3, previous_epoch=2)
+    assert reconcile(HAS_TWO, way({T: (0, 1)})) == HAS_TWO._replace(epoch=3, previous_epoch=2)
 
 
 def test_more_of_what_is_free() -> None:
@@ -51,14 +50,14 @@ def test_more_of_what_is_taken() -> None:
     assert reached.assigned == {T: {0: 1, 1: 2}, U: {0: 3}}
     assert (reached.state, reached.epoch) == (UNRELEASED, 3)
     waits = reconcile(reached, way({T: (0, 1, 2), U: (0,)}, taken=frozenset({(T, 2)})))
-    assert waits == replace(reached, previous_epoch=3)
+    assert waits == reached._replace(previous_epoch=3)
     assert reconcile(reached, way({T: (0, 1, 2), U: (0,)})).state is STABLE
 
 
 @pytest.mark.parametrize("reported", [None, {T: frozenset({0, 1})}])
 def test_less_is_given_up_first(reported: Reported | None) -> None:
     reached = reconcile(HAS_TWO, way({T: (0,), U: (0,)}, reported=reported))
-    assert reached == replace(GIVES_ONE, previous_epoch=2)
+    assert reached == GIVES_ONE._replace(previous_epoch=2)
     assert reconcile(reached, way({T: (0,)}, reported=reported)) is reached
 
 
@@ -101,7 +100,7 @@ def test_a_subscription_that_changes_while_the_member_gives_up() -> None:
 
 
 def test_a_state_of_a_later_release() -> None:
-    odd = replace(HAS_TWO, state=UNKNOWN)
+    odd = HAS_TWO._replace(state=UNKNOWN)
     for reported in (None, {T: frozenset({0})}):
         with pytest.raises(KafkaError) as refused:
             reconcile(odd, way({T: (0, 1)}, reported=reported))

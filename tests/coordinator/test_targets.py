@@ -23,10 +23,8 @@ def test_the_hash_is_of_topics_that_are_there() -> None:
 
 
 def test_the_assignor_that_most_ask_for() -> None:
-    wishes = ["range", None, "uniform", "range"]
-    members = [Member(str(at), assignor=wish) for at, wish in enumerate(wishes)]
-    assert preferred_assignor(members, "uniform") == "range"
-    assert preferred_assignor([Member("m")], "uniform") == "uniform"
+    assert preferred_assignor({"uniform": 1, "range": 2}, "uniform") == "range"
+    assert preferred_assignor({}, "uniform") == "uniform"
 
 
 def test_names_and_regular_expressions_count_together() -> None:

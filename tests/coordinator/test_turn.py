@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NoReturn
+
+import pytest
+
+from kafkalite.coordinator.groups.consumer import turn
+from kafkalite.coordinator.groups.consumer.patterns import resolve
+from kafkalite.coordinator.groups.consumer.state import Member, ResolvedRegex
+from kafkalite.coordinator.groups.consumer.targets import metadata_hash
 from kafkalite.coordinator.groups.consumer.turn import MANY_MEMBERS
 from kafkalite.errors import ErrorCode
-from tests.coordinator.sample_consumers import ConsumerStage, id_of
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.types import TimestampMs
+from tests.coordinator.sample_consumers import ConsumerStage, id_of, image_of
 
 
 def test_a_large_group_is_not_assigned_with_every_member_that_joins() -> None:
@@ -18,6 +29,77 @@ def test_a_large_group_is_not_assigned_with_every_member_that_joins() -> None:
     stage.advance(1)
     stage.go_on("m0")
     assert stage.group.assignment_epoch == 103
+
+
+class Uncounted(dict[str, Member]):
+    """Members that nobody goes through."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all members were looked at")
+
+    def _refuse(self) -> NoReturn:
+        iter(self)
+        raise NotImplementedError
+
+    keys = values = items = copy = _refuse
+
+
+def test_one_request_in_a_large_group_looks_at_no_other_member() -> None:
+    stage = ConsumerStage(t=1, u=1)
+    for number in range(MANY_MEMBERS + 2):
+        stage.join_as(f"m{number}", instance=f"i{number}")
+    stage.group.members = Uncounted(stage.group.members)
+    stage.join_as("new", assignor="range")
+    stage.join_as("other", ["u"], regex="t")
+    stage.go_on("m1", instance="i1")
+    stage.beat(stage.event("m1", -2, instance="i1"))
+    stage.join_as("back", instance="i1", assignor="uniform")
+    stage.beat(stage.event("m2", -1))
+    assert stage.group.epoch == MANY_MEMBERS + 7
+    assert stage.replayed().consumer_groups == stage.core.recorded.consumer_groups
+
+
+def test_a_regular_expression_is_held_against_topics_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def told(
+        regexes: Iterable[str], image: MetadataImage, now: TimestampMs
+    ) -> Mapping[str, ResolvedRegex]:
+        asked.append(list(regexes))
+        return resolve(asked[-1], image, now)
+
+    monkeypatch.setattr(turn, "resolve", told)
+    stage = ConsumerStage(t1=1, u=1)
+    stage.join_as("a", None, regex="t.*")
+    stage.join_as("b", None, regex="t.*")
+    stage.join_as("c", None, regex="u")
+    assert asked == [["t.*"], ["u"]]
+    stage.set_topics({"t1": 1, "t2": 1, "u": 1})
+    stage.go_on("a")
+    stage.go_on("b")
+    assert asked[2:] == [["t.*", "u"]]
+    assert stage.group.regexes["t.*"].topics == {"t1", "t2"}
+
+
+def test_the_hash_is_of_what_is_read_now() -> None:
+    stage = ConsumerStage(t=1, u=1)
+
+    def read(*names: str) -> int:
+        return metadata_hash(names, image_of(stage.counts))
+
+    stage.join_as("a", ["t"])
+    stage.join_as("b", ["t"])
+    assert stage.group.metadata_hash == read("t")
+    stage.join_as("c", None, regex="u|v")
+    assert stage.group.metadata_hash == read("t", "u")
+    stage.set_topics({"t": 2, "u": 1, "v": 1})
+    stage.join_as("d", ["t"])
+    assert stage.group.metadata_hash == read("t", "u", "v")
+    stage.go_on("c", regex="t")
+    assert stage.group.metadata_hash == read("t")
+    stage.set_topics({"t": 3})
+    stage.join_as("e", ["t"])
+    assert stage.group.metadata_hash == read("t")
 
 
 def test_a_regular_expression_and_topics_that_come() -> None:

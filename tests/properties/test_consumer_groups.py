@@ -4,6 +4,7 @@ topics that come, grow and go, and a coordinator that is loaded anew at any mome
 - each partition has one owner at a time: members do at once what they are told, no sooner;
 - a member's epoch never falls while it is one, and no epoch is above the one it follows;
 - the log alone gives the recorded state;
+- the hash of what is read is of the topics as they are;
 - in the end everybody comes to the target, and all partitions are read.
 """
 
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatSeen
-from kafkalite.coordinator.groups.consumer.state import GroupState
+from kafkalite.coordinator.groups.consumer.state import GroupState, names_of_all
+from kafkalite.coordinator.groups.consumer.targets import metadata_hash
 from kafkalite.coordinator.groups.settings import ConsumerSettings, GroupSettings
 from kafkalite.errors import ErrorCode, KafkaError
-from tests.coordinator.sample_consumers import REBALANCE_MS, ConsumerStage
+from tests.coordinator.sample_consumers import REBALANCE_MS, ConsumerStage, image_of
 from tests.coordinator.sample_groups import GROUP
 
 NAMES = ("a", "b", "c", "d")
@@ -206,6 +208,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             return
         assert full or seen.member_epoch >= client.epoch
         client.is_in, client.epoch = True, seen.member_epoch
+        group, image = self.stage.group, image_of(self.stage.counts)
+        assert group.metadata_hash == metadata_hash(names_of_all(group.subscriptions, {}), image)
         if seen.assigned is not None:
             client.assigned = {
                 (topic.strip(b".").decode(), index)

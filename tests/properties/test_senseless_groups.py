@@ -300,7 +300,10 @@ def check_consumers(group: ConsumerGroup) -> None:
     assert all(member.epoch <= group.assignment_epoch for member in group.members.values())
     statics = {m.instance_id: id for id, m in group.members.items() if m.instance_id is not None}
     assert statics == group.static_members
-    assert group.subscriptions == Counter(m.subscription for m in group.members.values())
+    members = group.members.values()
+    assert group.subscriptions == Counter(m.subscription for m in members)
+    assert group.assignors == Counter(m.assignor for m in members if m.assignor)
+    assert group.classic == Counter(m.classic_protocols for m in members if m.classic)
 
 
 def check(stage: MixedStage) -> None:

@@ -56,7 +56,7 @@ def handle(
         else {each.topic_id: frozenset(each.partitions) for each in owned},
         client_id=ctx.client_id or "",
         client_host=client_host(ctx),
-        new_member_id=format_uuid(ctx.services.entropy.uuid()),
+        new_member_id="" if request.member_id else format_uuid(ctx.services.entropy.uuid()),
         must_bring_id=ctx.version >= _FIRST_VERSION_WITH_OWN_IDS,
     )
     groups = ctx.services.groups

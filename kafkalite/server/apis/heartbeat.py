@@ -11,7 +11,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_groups
+from kafkalite.server.group_requests import Question, ask_one
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 
@@ -28,13 +28,13 @@ def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse 
         instance_id=request.group_instance_id,
     )
 
-    def answer(replies: list[HeartbeatSeen | KafkaError]) -> HeartbeatResponse:
-        code = _code(replies[0])
+    def answer(reply: HeartbeatSeen | KafkaError) -> HeartbeatResponse:
+        code = _code(reply)
         if code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             ctx.services.groups.heard(ctx.connection, request.group_id, request.member_id)
         return HeartbeatResponse(error_code=code)
 
-    return ask_groups(ctx, [Question(request.group_id, event, HeartbeatSeen)], answer)
+    return ask_one(ctx, Question(request.group_id, event, HeartbeatSeen), answer)
 
 
 def refuse(request: HeartbeatRequest, code: ErrorCode, message: str) -> HeartbeatResponse:

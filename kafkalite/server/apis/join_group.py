@@ -24,7 +24,7 @@ from kafkalite.protocol.messages.join_group import (
     JoinGroupResponseMember,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_groups, client_host
+from kafkalite.server.group_requests import Question, ask_one, client_host
 from kafkalite.server.purgatory import FOREVER_MS, Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import Uuid, format_uuid
@@ -72,8 +72,7 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
     groups = ctx.services.groups
     groups.heard(ctx.connection, request.group_id, request.member_id)
 
-    def answer(replies: list[Joined | KafkaError]) -> JoinGroupResponse:
-        (joined,) = replies
+    def answer(joined: Joined | KafkaError) -> JoinGroupResponse:
         if isinstance(joined, KafkaError):
             joined = Joined(joined.code, NO_MEMBER_ID)
         groups.heard(ctx.connection, request.group_id, joined.member_id)
@@ -98,7 +97,7 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse 
             ],
         )
 
-    return ask_groups(ctx, [question], answer, timeout_ms=FOREVER_MS)
+    return ask_one(ctx, question, answer, timeout_ms=FOREVER_MS)
 
 
 def refuse(request: JoinGroupRequest, code: ErrorCode, message: str) -> JoinGroupResponse:

@@ -26,7 +26,7 @@ from kafkalite.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.group_requests import Question, ask_groups
+from kafkalite.server.group_requests import Question, ask_one
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.types import ZERO_UUID, LeaderEpoch, Offset, Uuid
@@ -78,14 +78,13 @@ def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitRes
     )
     question = Question(request.group_id, event, OffsetsCommitted)
 
-    def answer(replies: list[OffsetsCommitted | KafkaError]) -> OffsetCommitResponse:
-        (reply,) = replies
+    def answer(reply: OffsetsCommitted | KafkaError) -> OffsetCommitResponse:
         for at, offset in enumerate(offsets):
             code = reply.code if isinstance(reply, KafkaError) else reply.offsets[at].code
             growing.add(offset.topic, offset.topic_id, offset.partition, code)
         return growing.response
 
-    return ask_groups(ctx, [question], answer)
+    return ask_one(ctx, question, answer)
 
 
 def refuse(request: OffsetCommitRequest, code: ErrorCode, message: str) -> OffsetCommitResponse:

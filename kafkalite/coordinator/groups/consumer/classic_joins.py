@@ -7,7 +7,6 @@ Source: Kafka's `GroupMetadataManager.classicGroupJoinToConsumerGroup`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from kafkalite.coordinator.groups.classic.embedded import read_subscription
@@ -97,8 +96,7 @@ def _updated(
     timeout = event.rebalance_timeout_ms
     if timeout is None:
         timeout = event.session_timeout_ms
-    return replace(
-        member,
+    return member._replace(
         instance_id=member.instance_id if event.instance_id is None else event.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout == -1 else timeout,

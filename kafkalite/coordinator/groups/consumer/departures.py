@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from kafkalite.coordinator.groups.classic.events import MemberDisconnected
 from kafkalite.coordinator.groups.classic.state import ClassicGroup
@@ -64,8 +63,7 @@ def leave(
     draft.reply(event.token, ConsumerHeartbeatSeen(event.member_id, event.member_epoch))
     if event.instance_id is None or event.member_epoch != STATIC_LEAVING_EPOCH:
         return send_away(draft, group, [member], image, f"left: {member.member_id}")
-    away = replace(
-        member,
+    away = member._replace(
         epoch=STATIC_LEAVING_EPOCH,
         revoking=NOTHING,
         assigned={

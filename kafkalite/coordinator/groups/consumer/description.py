@@ -31,7 +31,7 @@ def described(
         group.state.value,
         group.epoch,
         group.assignment_epoch,
-        preferred_assignor(members, default_assignor),
+        preferred_assignor(group.assignors, default_assignor),
         tuple(_member(group, member, image) for member in members),
     )
 

@@ -6,8 +6,6 @@ A heartbeat that changes nothing writes no record. Source: Kafka's
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kafkalite.coordinator.groups.consumer.departures import known_static_member
 from kafkalite.coordinator.groups.consumer.events import ConsumerHeartbeat, ConsumerHeartbeatSeen
 from kafkalite.coordinator.groups.consumer.reconciliation import Reported
@@ -93,8 +91,7 @@ def _check_epoch(event: ConsumerHeartbeat, member: Member) -> None:
 def _updated(member: Member, event: ConsumerHeartbeat) -> Member:
     """What the member says of itself now. What it leaves out is as before."""
     timeout = event.rebalance_timeout_ms
-    return replace(
-        member,
+    return member._replace(
         instance_id=member.instance_id if event.instance_id is None else event.instance_id,
         rack_id=member.rack_id if event.rack_id is None else event.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout == -1 else timeout,

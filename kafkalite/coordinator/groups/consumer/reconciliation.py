@@ -11,7 +11,6 @@ Source: Kafka's `CurrentAssignmentBuilder`; KIP-848, KIP-1251 (the epoch of each
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
@@ -92,8 +91,7 @@ def _step(member: Member, way: Way, epoch: int) -> Member:
             else:
                 free.setdefault(topic, []).append(index)
     if revoking and _still_owns(revoking, way.reported):
-        return replace(
-            member,
+        return member._replace(
             state=MemberState.UNREVOKED_PARTITIONS,
             epoch=epoch,
             previous_epoch=member.epoch,
@@ -102,8 +100,7 @@ def _step(member: Member, way: Way, epoch: int) -> Member:
         )
     for topic, indexes in free.items():
         kept.setdefault(topic, {}).update(dict.fromkeys(indexes, way.epoch))
-    return replace(
-        member,
+    return member._replace(
         state=MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE,
         epoch=way.epoch,
         previous_epoch=member.epoch,
@@ -123,11 +120,10 @@ def _drop_unsubscribed(member: Member, way: Way) -> Member:
         for topic in dict.fromkeys([*member.revoking, *gone])
     }
     if _still_owns(revoking, way.reported):
-        return replace(
-            member,
+        return member._replace(
             state=MemberState.UNREVOKED_PARTITIONS,
             previous_epoch=member.epoch,
             assigned=kept,
             revoking=revoking,
         )
-    return replace(member, previous_epoch=member.epoch, assigned=kept)
+    return member._replace(previous_epoch=member.epoch, assigned=kept)

@@ -10,7 +10,6 @@ Source: Kafka's `GroupMetadataManager.replay`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from kafkalite.coordinator.groups.consumer.member_records import (
@@ -61,28 +60,21 @@ def _member(group: ConsumerGroup, key: Any, value: Any) -> None:
     member = group.members.get(key.member_id)
     if value is None:
         if member is not None:
-            _own(group, member, replace(member, assigned=NOTHING, revoking=NOTHING))
+            _own(group, member, member._replace(assigned=NOTHING, revoking=NOTHING))
             _leave_place(group, member)
-            _unsubscribe(group, member)
+            group.count(member, None)
             del group.members[member.member_id]
         return
-    said = said_by(value)
-    if member is None:
-        member = Member(key.member_id)
-    else:
+    known = Member(key.member_id)
+    if member is not None:
         _leave_place(group, member)
-        _unsubscribe(group, member)
-    updated = replace(member, **said)  # type: ignore[arg-type]  # `said_by` names Member's fields.
+        known = member
+    said = said_by(value)
+    updated = known._replace(**said)  # type: ignore[arg-type]  # `said_by` names Member's fields.
     group.members[key.member_id] = updated
-    group.subscriptions[updated.subscription] += 1
+    group.count(member, updated)
     if updated.instance_id is not None:
         group.static_members[updated.instance_id] = updated.member_id
-
-
-def _unsubscribe(group: ConsumerGroup, member: Member) -> None:
-    group.subscriptions[member.subscription] -= 1
-    if not group.subscriptions[member.subscription]:
-        del group.subscriptions[member.subscription]
 
 
 def _leave_place(group: ConsumerGroup, member: Member) -> None:
@@ -114,7 +106,7 @@ def _standing(group: ConsumerGroup, key: Any, value: Any) -> None:
         if value is None:
             return
         member = Member(key.member_id)
-        group.subscriptions[member.subscription] += 1
+        group.count(None, member)
     standing = (
         {
             "epoch": LEAVING_EPOCH,
@@ -126,7 +118,7 @@ def _standing(group: ConsumerGroup, key: Any, value: Any) -> None:
         if value is None
         else standing_of(value)
     )
-    updated = replace(member, **standing)  # type: ignore[arg-type]  # They are Member's fields.
+    updated = member._replace(**standing)  # type: ignore[arg-type]  # They are Member's fields.
     _own(group, member, updated)
     group.members[key.member_id] = updated
 

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
 from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.types import TimestampMs, Uuid
+
+T = TypeVar("T")
 
 Owned = Mapping[Uuid, Mapping[int, int]]
 """Topic -> partition -> the epoch that it was assigned in. No topic without a partition."""
@@ -30,10 +32,6 @@ NEVER = TimestampMs(0)
 """When there was an assignment, if there was none."""
 STATIC_LEAVING_EPOCH = -2
 """A static member leaves and will be back: its place is kept for its session timeout."""
-
-
-def _nothing() -> Mapping[Any, Any]:
-    return NOTHING
 
 
 class MemberState(IntEnum):
@@ -91,9 +89,9 @@ class Subscription(NamedTuple):
     """Topics whose names match it, beside `topics`; empty: none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member: what it said of itself, and what it has."""
+class Member(NamedTuple):
+    """A member: what it said of itself, and what it has. A tuple, for one is made anew with every
+    heartbeat."""
 
     member_id: str
     instance_id: str | None = None
@@ -111,8 +109,8 @@ class Member:
     epoch: int = JOINING_EPOCH
     previous_epoch: int = JOINING_EPOCH
     state: MemberState = MemberState.STABLE
-    assigned: Owned = field(default_factory=_nothing)
-    revoking: Owned = field(default_factory=_nothing)
+    assigned: Owned = NOTHING
+    revoking: Owned = NOTHING
     """What it is to give up and may still use."""
     classic: ClassicUse | None = None
     """None: it speaks the consumer protocol."""
@@ -121,6 +119,11 @@ class Member:
     def subscription(self) -> Subscription:
         """What it reads."""
         return Subscription(self.topics, self.regex)
+
+    @property
+    def classic_protocols(self) -> frozenset[str] | None:
+        """By name; None: it speaks the consumer protocol."""
+        return self.classic and frozenset(mine.name for mine in self.classic.protocols)
 
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it has come to the target assignment of that epoch."""
@@ -150,6 +153,26 @@ def names_of_all(
     return frozenset().union(*(names_of(each, regexes) for each in subscriptions))
 
 
+def recount(counts: Counter[T], before: T | None, after: T | None) -> None:
+    """A member is counted under `after` from now on, and under `before` no more; None: it is not
+    in."""
+    if before is not None:
+        counts[before] -= 1
+        if not counts[before]:
+            del counts[before]
+    if after is not None:
+        counts[after] += 1
+
+
+def recounted(counts: Counter[T], before: T | None, after: T | None) -> Counter[T]:
+    """As `recount`, and `counts` stay as they are."""
+    if before == after:
+        return counts
+    copy = counts.copy()
+    recount(copy, before, after)
+    return copy
+
+
 @dataclass(slots=True)
 class ConsumerGroup:
     """One group."""
@@ -171,9 +194,23 @@ class ConsumerGroup:
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     subscriptions: Counter[Subscription] = field(init=False)
     """How many members have each; none that nobody has."""
+    assignors: Counter[str] = field(init=False)
+    """How many members ask for each; none that nobody asks for."""
+    classic: Counter[frozenset[str]] = field(init=False)
+    """How many members that speak the classic protocol can use these protocols of it."""
 
     def __post_init__(self) -> None:
-        self.subscriptions = Counter(member.subscription for member in self.members.values())
+        self.subscriptions, self.assignors, self.classic = Counter(), Counter(), Counter()
+        for member in self.members.values():
+            self.count(None, member)
+
+    def count(self, before: Member | None, after: Member | None) -> None:
+        """A member is now as `after`; None: it is not in."""
+        recount(self.subscriptions, before and before.subscription, after and after.subscription)
+        recount(self.assignors, before and before.assignor, after and after.assignor)
+        recount(
+            self.classic, before and before.classic_protocols, after and after.classic_protocols
+        )
 
     @property
     def state(self) -> GroupState:
@@ -200,14 +237,12 @@ class ConsumerGroup:
 
     def all_are_classic_but(self, others: Iterable[Member]) -> bool:
         """Whether all members but these speak the classic protocol."""
-        ids = {other.member_id for other in others}
-        return all(member.classic or id in ids for id, member in self.members.items())
+        here = len(self.members) - self.classic.total()
+        return here == sum(other.classic is None for other in others)
 
     def supports(self, protocols: Iterable[GroupProtocol]) -> bool:
         """Whether a classic member with these could be one: all that are in have one of them."""
-        classic = [m.classic.protocols for m in self.members.values() if m.classic]
-        common = [{mine.name for mine in protocols} for protocols in classic]
-        return any(all(mine.name in names for names in common) for mine in protocols)
+        return any(all(mine.name in names for names in self.classic) for mine in protocols)
 
     def names_of(self, member: Member) -> frozenset[str]:
         """The topics that it subscribes to, as far as is recorded."""

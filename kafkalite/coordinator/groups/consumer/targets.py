@@ -5,7 +5,6 @@ Source: Kafka's `TargetAssignmentBuilder`, `ModernGroup`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from kafkalite.coordinator.groups.assignors.range import assign_range
@@ -53,9 +52,8 @@ def metadata_hash(names: Iterable[str], image: MetadataImage) -> int:
     return int.from_bytes(digest.digest(), signed=True) if exist else 0
 
 
-def preferred_assignor(members: Iterable[Member], default: str) -> str:
-    """What most of those members ask for who ask for one."""
-    wishes = Counter(member.assignor for member in members if member.assignor)
+def preferred_assignor(wishes: Mapping[str, int], default: str) -> str:
+    """What most members ask for, of those who ask for one. `wishes`: how many ask for each."""
     ordered = hash_map_order(wishes, java_hash)
     return max(ordered, key=lambda name: wishes[name], default=default)
 
@@ -66,11 +64,11 @@ def make_targets(
     regexes: Mapping[str, ResolvedRegex],
     targets: Mapping[str, Partitions],
     image: MetadataImage,
-    default_assignor: str,
+    assignor: str,
 ) -> dict[str, Partitions]:
     """What each of `members` is to have, who had `targets` to go to before. All three may be ahead
     of `group`, which knows in which order they came."""
-    assign = ASSIGNORS[preferred_assignor(members.values(), default_assignor)]
+    assign = ASSIGNORS[assignor]
     subscribers = []
     counts: dict[Uuid, int] = {}
     topics_of: dict[Subscription, tuple[Uuid, ...]] = {}

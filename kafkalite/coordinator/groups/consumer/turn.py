@@ -16,7 +16,6 @@ Source: Kafka's `GroupMetadataManager`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kafkalite.coordinator.groups.assignors.subject import Partitions
 from kafkalite.coordinator.groups.consumer.group_settings import settings_of
@@ -39,6 +38,7 @@ from kafkalite.coordinator.groups.consumer.state import (
     ResolvedRegex,
     names_of,
     names_of_all,
+    recounted,
 )
 from kafkalite.coordinator.groups.consumer.targets import (
     make_targets,
@@ -71,10 +71,16 @@ class Turn:
         """With this request."""
         self._is_old = is_old
         self._image = image
-        self._members: Mapping[str, Member] = group.members
-        self._targets: Mapping[str, Partitions] = group.targets
+        self._said: Member | None = None
+        """The member, if it is otherwise than recorded. A request must not cost the more the more
+        members there are: only to assign are all gone through."""
+        self._replaced: str | None = None
+        """Who had its place until now."""
+        self._made: Mapping[str, Partitions] | None = None
+        """The new targets of all, if there are any."""
         self._regexes: Mapping[str, ResolvedRegex] = group.regexes
         self._subscriptions = group.subscriptions
+        self._assignors = group.assignors
         self._assignment_epoch = group.assignment_epoch
 
     # Who sends it.
@@ -93,20 +99,28 @@ class Turn:
     def replace(self, old: Member, member_id: str) -> Member:
         """A static member is back: it has what it had, and what it was to have."""
         group_id = self.group.group_id
-        new = replace(old, member_id=member_id, epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)
-        target = self._targets.get(old.member_id, NOTHING)
+        self._replaced = old.member_id
+        new = self._said = old._replace(
+            member_id=member_id, epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH
+        )
         self.draft.write(
             *removal_records(group_id, old.member_id),
             member_record(group_id, new),
-            target_record(group_id, member_id, target),
+            target_record(group_id, member_id, self._target_of(member_id)),
             current_record(group_id, new),
         )
-        members, targets = dict(self._members), dict(self._targets)
-        members.pop(old.member_id, None)
-        targets.pop(old.member_id, None)
-        self._members = {**members, member_id: new}
-        self._targets = {**targets, member_id: target}
         return new
+
+    def _known(self, member_id: str) -> Member | None:
+        said = self._said
+        if said is not None and said.member_id == member_id:
+            return said
+        return self.group.members.get(member_id)
+
+    def _target_of(self, member_id: str) -> Partitions:
+        if self._made is not None:
+            return self._made.get(member_id, NOTHING)
+        return self.group.targets.get(self._replaced or member_id, NOTHING)
 
     # What it means for the group.
 
@@ -118,23 +132,16 @@ class Turn:
         assignor_changes = self._assignor_changes(member)
         rises = self.subscription_changed or assignor_changes
         reason = self._reason(member, assignor_changes=assignor_changes)
-        if member != before or member.member_id not in self._members:
+        known = self._known(member.member_id)
+        if known is None or member != before:
             self.draft.write(member_record(self.group.group_id, member))
-            self._subscribe(member)
-            self._members = {**self._members, member.member_id: member}
+            was = None if known is None else known.subscription
+            self._subscriptions = recounted(self._subscriptions, was, member.subscription)
+            self._said = member
         if regex_changed or self._is_old:
             rises |= self._resolve()
         if rises or self._is_old:
             self._look_at_topics(reason if rises else "")
-
-    def _subscribe(self, member: Member) -> None:
-        """One member among thousands: the others are not looked at."""
-        counts = self._subscriptions.copy()
-        known = self._members.get(member.member_id)
-        if known is not None:
-            counts[known.subscription] -= 1
-        counts[member.subscription] += 1
-        self._subscriptions = +counts
 
     def _reason(self, member: Member, *, assignor_changes: bool) -> str:
         """Why the epoch rises, if it does for the member."""
@@ -148,20 +155,26 @@ class Turn:
 
     def _assignor_changes(self, member: Member) -> bool:
         """Whether the group is assigned by another one from now on."""
-        before = self._members.get(member.member_id)
-        if (None if before is None else before.assignor) == member.assignor:
+        known = self._known(member.member_id)
+        was = None if known is None else known.assignor
+        if was == member.assignor:
             return False
-        default = self.settings.assignors[0]
-        after = {**self._members, member.member_id: member}
-        return preferred_assignor(self._members.values(), default) != preferred_assignor(
-            after.values(), default
-        )
+        before = self._assignor
+        self._assignors = recounted(self._assignors, was, member.assignor)
+        return before != self._assignor
+
+    @property
+    def _assignor(self) -> str:
+        return preferred_assignor(self._assignors, self.settings.assignors[0])
 
     def _resolve(self) -> bool:
         """What regular expressions stand for now; whether that has changed."""
         group_id = self.group.group_id
-        wanted = {member.regex: None for member in self._members.values() if member.regex}
-        resolved = resolve(wanted, self._image, TimestampMs(self.draft.now)) if wanted else {}
+        wanted = dict.fromkeys(each.regex for each in self._subscriptions if each.regex)
+        known = {} if self._is_old else self._regexes
+        unknown = [regex for regex in wanted if regex not in known]
+        found = resolve(unknown, self._image, TimestampMs(self.draft.now)) if unknown else {}
+        resolved = {regex: known[regex] if regex in known else found[regex] for regex in wanted}
         changed = False
         for regex in [each for each in self._regexes if each not in resolved]:
             self.draft.write(regex_record(group_id, regex, None))
@@ -176,11 +189,19 @@ class Turn:
     def _look_at_topics(self, reason: str) -> None:
         """The epoch rises for that reason, or if topics have changed."""
         group = self.group
-        hashed = metadata_hash(names_of_all(self._subscriptions, self._regexes), self._image)
+        hashed = self._metadata_hash()
         if reason or hashed != group.metadata_hash:
             self.draft.rebalance(group.group_id, reason or "its topics have changed")
             self.epoch += 1
             self.draft.write(epoch_record(group.group_id, self.epoch, hashed))
+
+    def _metadata_hash(self) -> int:
+        """As recorded, where neither topics have changed nor who reads which."""
+        group, read = self.group, self._subscriptions
+        is_new = self._regexes != group.regexes or read.keys() != group.subscriptions.keys()
+        if self._is_old or is_new:
+            return metadata_hash(names_of_all(read, self._regexes), self._image)
+        return group.metadata_hash
 
     def assign(self) -> None:
         """A new target assignment, if it is time for one."""
@@ -192,21 +213,29 @@ class Turn:
         members, in ms, for an assignment costs some 15 us for each."""
         made_at = self.group.assignment_timestamp
         interval_ms = self.settings.assignment_interval_ms
-        if len(self._members) > MANY_MEMBERS:
-            interval_ms = max(interval_ms, len(self._members))
+        said, members = self._said, self.group.members
+        is_new = said is not None and said.member_id not in members and self._replaced is None
+        count = len(members) + is_new
+        if count > MANY_MEMBERS:
+            interval_ms = max(interval_ms, count)
         return not made_at or not interval_ms or self.draft.now >= made_at + interval_ms
 
     def _assign(self) -> None:
-        group_id, default = self.group.group_id, self.settings.assignors[0]
-        made = make_targets(
-            self.group, self._members, self._regexes, self._targets, self._image, default
-        )
+        group = self.group
+        group_id = group.group_id
+        members, targets, said = dict(group.members), dict(group.targets), self._said
+        if said is not None:
+            if self._replaced is not None:
+                del members[self._replaced]
+                targets[said.member_id] = targets.pop(self._replaced, NOTHING)
+            members[said.member_id] = said
+        made = make_targets(group, members, self._regexes, targets, self._image, self._assignor)
         for member_id, target in made.items():
-            if member_id not in self._targets or self._targets[member_id] != target:
+            if targets.get(member_id) != target:
                 self.draft.write(target_record(group_id, member_id, target))
         now = TimestampMs(self.draft.now)
         self.draft.write(assignment_epoch_record(group_id, self.epoch, now))
-        self._targets = made
+        self._made = made
         self._assignment_epoch = self.epoch
 
     # What it means for the member.
@@ -219,7 +248,7 @@ class Turn:
         group = self.group
         found = [self._image.topics.get(name) for name in names_of(member, self._regexes)]
         way = Way(
-            target=self._targets.get(member.member_id, NOTHING),
+            target=self._target_of(member.member_id),
             epoch=self._assignment_epoch,
             subscribed=frozenset(topic.id for topic in found if topic is not None),
             subscription_changed=self.subscription_changed,
