@@ -95,6 +95,8 @@ class GroupReader:
         self._follow = follow
         self._listener = Listener()
         self._ends: dict[TopicPartition, int] = {}
+        # kafka-python may join before it knows of the topic, and is then assigned none of it.
+        consumer.partitions_for_topic(topic)
         consumer.subscribe([topic], listener=self._listener)
 
     def batches(self) -> Iterator[list[Record]]:
