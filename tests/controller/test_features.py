@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS, min_in_sync_setting
 from kafkalite.controller.events import FeatureUpdate, UpdateFeatures
 from kafkalite.controller.features import (
     FINALIZED,
@@ -82,6 +83,18 @@ def update(*updates: tuple[str, int, int], validate_only: bool = False) -> list[
 def test_levels_are_raised_and_lowered_as_asked(level: int, upgrade_type: int) -> None:
     assert update((TRANSACTIONS, level, upgrade_type)) == [(TRANSACTIONS, level)]
     assert update((TRANSACTIONS, level, upgrade_type), validate_only=True) == []
+
+
+def test_with_eligible_replicas_there_is_one_min_in_sync() -> None:
+    image = MetadataImage(features={"metadata.version": 33})
+    raised = UpdateFeatures(None, (FeatureUpdate(ELIGIBLE_REPLICAS, 1, 1),), BrokerId(1))
+    level = FeatureLevelRecord(name=ELIGIBLE_REPLICAS, feature_level=1)
+    assert update_features(image, raised, 2)[0] == [min_in_sync_setting("", "2"), level]
+    assert update_features(image, raised._replace(validate_only=True), 2)[0] == []
+    lowered = raised._replace(updates=(FeatureUpdate(ELIGIBLE_REPLICAS, 0, 2),))
+    with_it = image._replace(features={**image.features, ELIGIBLE_REPLICAS: 1})
+    level = FeatureLevelRecord(name=ELIGIBLE_REPLICAS, feature_level=0)
+    assert update_features(with_it, lowered, 2)[0] == [level]
 
 
 def test_several_are_recorded_in_their_order() -> None:
