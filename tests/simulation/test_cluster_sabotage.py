@@ -113,12 +113,12 @@ def _simulate_seeds(seen_as: str) -> None:
         try:
             simulate(seed)
         except BaseExceptionGroup as several:
-            first = _first(several)
+            first = first_of(several)
             if re.search(seen_as, str(first)):
                 raise first from several
 
 
-def _first(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
