@@ -101,7 +101,7 @@ def lose_broker(
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
-    if event.is_clean and not others.log_dirs and settings.last_leads_on:
+    if event.is_clean and not others.log_dirs and settings.over_zookeeper:
         return [fence]
     return [*after_loss(image, known.id, others, settings), fence]
 

@@ -103,7 +103,7 @@ class Controller:
             case AlterConfigs():
                 records, body = alter_configs(image, event)
             case UpdateFeatures():
-                records, body = update_features(image, event, settings.topics.min_in_sync_replicas)
+                records, body = update_features(image, event, settings)
             case AllocateProducerIds():
                 records, body = allocate(image, event)
             case AssignDirectories():

@@ -23,6 +23,7 @@ from kafkalite.controller.eligible_replicas import (
     one_min_in_sync,
 )
 from kafkalite.controller.events import FeaturesUpdated, FeatureUpdate, UpdateFeatures
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage, VersionRange
@@ -92,16 +93,15 @@ def bootstrap(image: MetadataImage, min_in_sync_replicas: int = 1) -> list[Chang
 
 
 def update_features(
-    image: MetadataImage, event: UpdateFeatures, min_in_sync_replicas: int = 1
+    image: MetadataImage, event: UpdateFeatures, settings: ControllerSettings
 ) -> tuple[list[Change], FeaturesUpdated]:
-    """All levels or none; `min_in_sync_replicas` of the controller's file. `KafkaError`:
-    INVALID_UPDATE_VERSION, for the first that is wrong.
+    """All levels or none. `KafkaError`: INVALID_UPDATE_VERSION, for the first that is wrong.
 
     Kafka differs: it lets `metadata.version` be lowered between levels whose records are the same.
     Here it is never lowered. A cluster that begins at this release's level sees no difference.
     """
     for update in event.updates:
-        why = _refusal(image, update, event)
+        why = _refusal(image, update, event, settings)
         if why is not None:
             raise KafkaError(
                 ErrorCode.INVALID_UPDATE_VERSION,
@@ -111,18 +111,23 @@ def update_features(
     changes: list[Change] = []
     if not event.validate_only:
         if any(each.name == ELIGIBLE_REPLICAS and each.level > 0 for each in event.updates):
-            changes += one_min_in_sync(image, min_in_sync_replicas)
+            changes += one_min_in_sync(image, settings.topics.min_in_sync_replicas)
         changes += [
             FeatureLevelRecord(name=each.name, feature_level=each.level) for each in event.updates
         ]
     return changes, FeaturesUpdated()
 
 
-def _refusal(image: MetadataImage, update: FeatureUpdate, event: UpdateFeatures) -> str | None:
+def _refusal(
+    image: MetadataImage,
+    update: FeatureUpdate,
+    event: UpdateFeatures,
+    settings: ControllerSettings,
+) -> str | None:
     """What is wrong with one of them, in Kafka's order."""
     name, level, upgrade_type = update
     now = image.features.get(name, 0)
-    why = _wrong(update, now, event)
+    why = _wrong(update, now, event, settings)
     if why is not None:
         return f"Invalid update version {level} for feature {name}. {why}"
     if name == METADATA and level < now:
@@ -136,9 +141,12 @@ def _refusal(image: MetadataImage, update: FeatureUpdate, event: UpdateFeatures)
     return None
 
 
-def _wrong(update: FeatureUpdate, now: int, event: UpdateFeatures) -> str | None:
+def _wrong(
+    update: FeatureUpdate, now: int, event: UpdateFeatures, settings: ControllerSettings
+) -> str | None:
     name, level, upgrade_type = update
-    levels = SUPPORTED[name] if name in FINALIZED else None
+    is_here = name in FINALIZED and not (settings.over_zookeeper and name == ELIGIBLE_REPLICAS)
+    levels = SUPPORTED[name] if is_here else None
     if upgrade_type not in tuple(UpgradeType):
         return "The controller does not support the given upgrade type."
     if level < 0:

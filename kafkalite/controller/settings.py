@@ -42,9 +42,9 @@ class ControllerSettings(NamedTuple):
     raises_epoch_of_shrunk: bool = False
     """A partition whose in-sync replicas lose one with its broker goes on in a new leader epoch: as
     in Kafka 3.9 over ZooKeeper, for the brokers of Kafka in the cluster. 4.4 does not."""
-    last_leads_on: bool = False
-    """The last broker to stop cleanly goes on leading what it led, for when it is back: as in Kafka
-    3.9 over ZooKeeper."""
+    over_zookeeper: bool = False
+    """As in Kafka 3.9: nobody is ever eligible who is not in sync, and the last broker to stop
+    cleanly goes on leading what it led, for when it is back."""
     keeps_names_of_deleted: bool = False
     """The name of a deleted topic is taken until the store says that it is gone: as over ZooKeeper,
     where brokers that are away have replicas of it by that name."""

@@ -104,7 +104,7 @@ def test_the_last_to_stop_cleanly_leads_again_when_it_is_back() -> None:
 
 def test_over_zookeeper_the_last_to_stop_cleanly_leads_on() -> None:
     """As in Kafka 3.9. A later end that is no clean one is told by the leader epoch."""
-    cluster = Cluster(1, settings=ControllerSettings(last_leads_on=True))
+    cluster = Cluster(1, settings=ControllerSettings(over_zookeeper=True))
     cluster.create(NewTopic("t"))
     cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
     assert cluster.records == (
@@ -118,7 +118,7 @@ def test_over_zookeeper_the_last_to_stop_cleanly_leads_on() -> None:
 
 def test_the_last_to_stop_is_waited_for_as_long_as_any_other() -> None:
     """Then it leads no more: somebody may have another leader elected, if need be."""
-    cluster = Cluster(1, 2, settings=ControllerSettings(last_leads_on=True))
+    cluster = Cluster(1, 2, settings=ControllerSettings(over_zookeeper=True))
     cluster.create(NewTopic("t", assignments=(assignment(0, 1, 2),)))
     cluster.feed(LoseBroker(BrokerId(2), BrokerEpoch(2)))
     cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
