@@ -1,8 +1,7 @@
 """Three real Kafka 4.4.0 brokers, for recordings of what a cluster does; and a look at any cluster
 from outside.
 
-The first broker is the controller too, so it is to live on. Eligible leader replicas are off, as in
-kafkalite (`controller/partition_change.py`).
+The first broker is the controller too, so it is to live on.
 """
 
 from __future__ import annotations
@@ -25,15 +24,9 @@ from kafkalite.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from kafkalite.protocol.messages.update_features import (
-    FeatureUpdateKey,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
 from kafkalite.protocol.schema import Request, Response
 
 ORACLE = Path(__file__).parent / "oracle" / "kafka"
-SAFE_DOWNGRADE = 2
 QUICK = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "1000"}
 
 
@@ -61,14 +54,15 @@ def active_brokers(address: str) -> set[int]:
     return {each.broker_id for each in found.brokers}
 
 
-def in_sync(address: str, topic: str) -> list[set[int]]:
-    """Of each partition."""
+def out_of_sync(address: str, topic: str) -> list[set[int]]:
+    """Replicas of each partition that are not in sync."""
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=topic)], response_partition_limit=2_000
     )
     found = ask(address, request, 0, DescribeTopicPartitionsResponse)
     assert isinstance(found, DescribeTopicPartitionsResponse)
-    return [set(each.isr_nodes) for each in found.topics[0].partitions]
+    partitions = found.topics[0].partitions
+    return [{*each.replica_nodes} - {*each.isr_nodes} for each in partitions]
 
 
 class RealCluster:
@@ -94,17 +88,6 @@ class RealCluster:
             raise
 
     def _complete(self) -> None:
-        update = FeatureUpdateKey(
-            feature="eligible.leader.replicas.version",
-            max_version_level=0,
-            upgrade_type=SAFE_DOWNGRADE,
-        )
-        ask(
-            self.bootstrap,
-            UpdateFeaturesRequest(feature_updates=[update]),
-            1,
-            UpdateFeaturesResponse,
-        )
         for id in (2, 3):
             self._format(id)
             self.start(id)

@@ -15,8 +15,6 @@ KAFKA = Path(__file__).parent / "oracle" / "kafka"
 COMPLAINT = re.compile(
     r"^\[[^]]*\] (?:ERROR|FATAL) .*|.*(?:stray|Corrupt|orrupted).*", re.MULTILINE
 )
-LEADER_TAKEN_BACK = re.compile("Failed to load .* is not online or is no longer the leader")
-"""Told now and then of a loading that is cut short and begun anew: see `server/departure.py`."""
 
 SETTINGS = {
     "offsets.topic.num.partitions": "5",
@@ -48,8 +46,7 @@ class RealKafka:
         subprocess.run([KAFKA, "stop", self.folder], capture_output=True, timeout=60, check=True)
 
     def complaints(self) -> list[str]:
-        found = COMPLAINT.findall((self.folder / "broker.log").read_text())
-        return [line for line in found if not LEADER_TAKEN_BACK.search(line)]
+        return COMPLAINT.findall((self.folder / "broker.log").read_text())
 
     @property
     def has_waited(self) -> bool:

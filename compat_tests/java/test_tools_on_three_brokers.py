@@ -19,7 +19,7 @@ from typing import Protocol
 import pytest
 
 from compat_tests.java.transcript import Stage, Step, read, text
-from compat_tests.kafka_cluster import RealCluster, active_brokers, in_sync
+from compat_tests.kafka_cluster import RealCluster, active_brokers, out_of_sync
 from compat_tests.waiting import wait_until
 from kafkalite.testing import Cluster
 
@@ -70,7 +70,7 @@ class ClusterStage(Stage):
                 wait_until(lambda: active_brokers(address) == self._running_ids, step.command)
             case "in-sync":
                 wait_until(
-                    lambda: all(self._running_ids == isr for isr in in_sync(address, about)),
+                    lambda: not any(self._running_ids & out for out in out_of_sync(address, about)),
                     step.command,
                 )
             case _:

@@ -26,14 +26,13 @@ from kafkalite.config.listeners import parse_ip_limits
 from kafkalite.config.relations import check_relations
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.config_edits import changes, config_records, edited_list
+from kafkalite.controller.eligible_replicas import MIN_IN_SYNC, keeps_eligible_replicas
 from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.types import BrokerId
 
-MIN_IN_SYNC = "min.insync.replicas"
-"""Kafka keeps it in the metadata for all brokers, where eligible leader replicas need it."""
 _IP_LIMITS = ("max.connections.per.ip", "max.connections.per.ip.overrides")
 _OUR_PREFIX = "kafkalite."
 _OF_A_LISTENER = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
@@ -77,10 +76,10 @@ def alter_broker(
             after[edit.name] = value
     changed = changes(before, after)
     _check({key: value for key, value in changed.items() if value is not None}, keys, name)
-    if MIN_IN_SYNC in changed and name:
-        _refuse_config(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
-    if MIN_IN_SYNC in changed and MIN_IN_SYNC not in after:
-        _refuse_config(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
+    if keeps_eligible_replicas(image):
+        if any(edit.name == MIN_IN_SYNC for edit in wanted.edits):
+            changed[MIN_IN_SYNC] = after.get(MIN_IN_SYNC)  # Though it may be as before.
+        _check_min_in_sync(name, changed)
     _refuse_any(
         "kafkalite does not alter these configs while it runs",
         (key for key in changed if key.startswith(_NOT_WHILE_IT_RUNS)),
@@ -93,6 +92,14 @@ def alter_broker(
         )
         _check_together({**own_settings, **of_all, **of_this}, keys)
     return config_records(wanted.resource, changed)
+
+
+def _check_min_in_sync(broker: str, changed: Mapping[str, str | None]) -> None:
+    """One value for all brokers: by it the controller knows who is eligible."""
+    if MIN_IN_SYNC in changed and broker:
+        _refuse_config(f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
+    if MIN_IN_SYNC in changed and changed[MIN_IN_SYNC] is None:
+        _refuse_config(f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled.")
 
 
 def _check(settings: Mapping[str, str], keys: Mapping[str, ConfigKey], broker: str) -> None:

@@ -4,9 +4,6 @@ Kafka differs: a broker registers fenced there, and its heartbeats unfence it on
 with the metadata. Here its session is the heartbeat, and a commit reaches every live broker before
 it is answered: so one batch registers, unfences and elects.
 
-Kafka differs: a restart raises the leader epoch of each partition by two, for the fencing and for
-the return. Here a crash raises it by one, and a clean stop by none, since nothing was lost.
-
 Source: Kafka's `ClusterControlManager` and `ReplicationControlManager.handleBrokerFenced/Unfenced`.
 """
 
@@ -94,9 +91,7 @@ def lose_broker(
     image: MetadataImage, event: LoseBroker, settings: ControllerSettings
 ) -> list[Change]:
     """Records that fence the broker and move its partitions; none when it has registered anew
-    since. The last one to stop cleanly goes on leading what it led, for when it is back: fenced, it
-    is not waited for by a Kafka that starts on its folder. ZooKeeper does not remember brokers that
-    are gone: of them only partitions tell."""
+    since. ZooKeeper does not remember brokers that are gone: of them only partitions tell."""
     others = candidates_of(image).without(event.broker_id)
     known = image.brokers.get(event.broker_id)
     if known is not None and known.epoch != event.broker_epoch:
@@ -106,7 +101,7 @@ def lose_broker(
     fence = BrokerRegistrationChangeRecord(
         broker_id=known.id, broker_epoch=known.epoch, fenced=_FENCE
     )
-    if event.is_clean and not others.log_dirs:
+    if event.is_clean and not others.log_dirs and settings.over_zookeeper:
         return [fence]
     return [*after_loss(image, known.id, others, settings), fence]
 

@@ -27,6 +27,7 @@ from kafkalite.config.views import validate_topic_config
 from kafkalite.controller.broker_configs import alter_broker
 from kafkalite.controller.broker_loggers import check_logger_edits
 from kafkalite.controller.config_edits import changes, config_records, edited_list
+from kafkalite.controller.eligible_replicas import clearing
 from kafkalite.controller.events import (
     AlterConfigs,
     ConfigEdit,
@@ -88,7 +89,8 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
         else ResourceAltered(resource)
         for resource in (each.resource for each in event.resources)
     )
-    return [] if event.validate_only else alteration.records, ConfigsAltered(answers)
+    records = [*alteration.records, *clearing(image, alteration.records)]
+    return [] if event.validate_only else records, ConfigsAltered(answers)
 
 
 class _Alteration:

@@ -103,7 +103,7 @@ class Controller:
             case AlterConfigs():
                 records, body = alter_configs(image, event)
             case UpdateFeatures():
-                records, body = update_features(image, event)
+                records, body = update_features(image, event, settings)
             case AllocateProducerIds():
                 records, body = allocate(image, event)
             case AssignDirectories():
@@ -126,7 +126,7 @@ class Controller:
             case AlterPartitions():
                 records, body = alter_partitions(image, event, settings)
             case ElectLeaders():
-                records, body = elect_leaders(image, event)
+                records, body = elect_leaders(image, event, settings)
             case ShutDownBroker():
                 records, body = shut_down_broker(image, event, settings)
             case UnregisterBroker():
@@ -136,7 +136,7 @@ class Controller:
             case ListReassignments():
                 records, body = [], list_reassignments(image, event)
             case BalanceLeaders():
-                records = balance_leaders(image)
+                records = balance_leaders(image, settings)
                 timers = (next_timer(event, settings, now, elected=len(records)),)
             case ElectUncleanLeaders():
                 records = elect_unclean_leaders(image, settings)

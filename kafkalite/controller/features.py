@@ -4,9 +4,8 @@ A finalized level is a promise to clients: transactions of version 2, groups of 
 a new cluster finalizes only what works; a folder that a real Kafka wrote may have more, and keeps
 it.
 
-Kafka differs: a new cluster there finalizes seven features, three of them are here. The code behind
-the others (share groups, streams, eligible leader replicas) is still to come, and until then their
-levels cannot be changed.
+Kafka differs: a new cluster there finalizes seven features, four of them are here. The code behind
+the others (share groups, streams) is still to come, and until then their levels cannot be changed.
 
 Source: Kafka's `Feature`, `MetadataVersion`, `BootstrapMetadata` and `FeatureControlManager`
 (KIP-584, KIP-778, KIP-1022).
@@ -18,13 +17,18 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
+from kafkalite.controller.eligible_replicas import (
+    ELIGIBLE_REPLICAS,
+    min_in_sync_setting,
+    one_min_in_sync,
+)
 from kafkalite.controller.events import FeaturesUpdated, FeatureUpdate, UpdateFeatures
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import ConfigResourceType, MetadataImage, VersionRange
+from kafkalite.metadata.image import MetadataImage, VersionRange
 from kafkalite.protocol.messages.metadata_records import (
     BeginTransactionRecord,
-    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
 )
@@ -35,7 +39,7 @@ METADATA_VERSION: Final = 33
 
 SUPPORTED: Final[Mapping[str, VersionRange]] = {
     METADATA: VersionRange(7, METADATA_VERSION),
-    "eligible.leader.replicas.version": VersionRange(0, 1),
+    ELIGIBLE_REPLICAS: VersionRange(0, 1),
     "transaction.version": VersionRange(0, 2),
     "streams.version": VersionRange(0, 1),
     "group.version": VersionRange(0, 1),
@@ -46,6 +50,7 @@ SUPPORTED: Final[Mapping[str, VersionRange]] = {
 
 FINALIZED: Final[Mapping[str, int]] = {
     METADATA: METADATA_VERSION,
+    ELIGIBLE_REPLICAS: 1,
     "group.version": 1,
     "transaction.version": 2,
 }
@@ -69,19 +74,13 @@ class UpgradeType(IntEnum):
 
 
 def formatted_with(min_in_sync_replicas: int = 1) -> list[Change]:
-    """What a new cluster is formatted with: its features, and the one setting that Kafka writes
-    with them (for eligible.leader.replicas; DescribeConfigs shows it as set for all brokers): the
-    `min.insync.replicas` of its first broker's file."""
+    """What a new cluster is formatted with: its features, and the one setting that eligible leader
+    replicas need (DescribeConfigs shows it as set for all brokers): the `min.insync.replicas` of
+    its first broker's file."""
     levels = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in FINALIZED.items()
     ]
-    min_in_sync = ConfigRecord(
-        resource_type=ConfigResourceType.BROKER,
-        resource_name="",
-        name="min.insync.replicas",
-        value=str(min_in_sync_replicas),
-    )
-    return [*levels, min_in_sync]
+    return [*levels, min_in_sync_setting("", str(min_in_sync_replicas))]
 
 
 def bootstrap(image: MetadataImage, min_in_sync_replicas: int = 1) -> list[Change]:
@@ -94,7 +93,7 @@ def bootstrap(image: MetadataImage, min_in_sync_replicas: int = 1) -> list[Chang
 
 
 def update_features(
-    image: MetadataImage, event: UpdateFeatures
+    image: MetadataImage, event: UpdateFeatures, settings: ControllerSettings
 ) -> tuple[list[Change], FeaturesUpdated]:
     """All levels or none. `KafkaError`: INVALID_UPDATE_VERSION, for the first that is wrong.
 
@@ -102,7 +101,7 @@ def update_features(
     Here it is never lowered. A cluster that begins at this release's level sees no difference.
     """
     for update in event.updates:
-        why = _refusal(image, update, event)
+        why = _refusal(image, update, event, settings)
         if why is not None:
             raise KafkaError(
                 ErrorCode.INVALID_UPDATE_VERSION,
@@ -111,17 +110,24 @@ def update_features(
             )
     changes: list[Change] = []
     if not event.validate_only:
+        if any(each.name == ELIGIBLE_REPLICAS and each.level > 0 for each in event.updates):
+            changes += one_min_in_sync(image, settings.topics.min_in_sync_replicas)
         changes += [
             FeatureLevelRecord(name=each.name, feature_level=each.level) for each in event.updates
         ]
     return changes, FeaturesUpdated()
 
 
-def _refusal(image: MetadataImage, update: FeatureUpdate, event: UpdateFeatures) -> str | None:
+def _refusal(
+    image: MetadataImage,
+    update: FeatureUpdate,
+    event: UpdateFeatures,
+    settings: ControllerSettings,
+) -> str | None:
     """What is wrong with one of them, in Kafka's order."""
     name, level, upgrade_type = update
     now = image.features.get(name, 0)
-    why = _wrong(update, now, event)
+    why = _wrong(update, now, event, settings)
     if why is not None:
         return f"Invalid update version {level} for feature {name}. {why}"
     if name == METADATA and level < now:
@@ -135,9 +141,12 @@ def _refusal(image: MetadataImage, update: FeatureUpdate, event: UpdateFeatures)
     return None
 
 
-def _wrong(update: FeatureUpdate, now: int, event: UpdateFeatures) -> str | None:
+def _wrong(
+    update: FeatureUpdate, now: int, event: UpdateFeatures, settings: ControllerSettings
+) -> str | None:
     name, level, upgrade_type = update
-    levels = SUPPORTED[name] if name in FINALIZED else None
+    is_here = name in FINALIZED and not (settings.over_zookeeper and name == ELIGIBLE_REPLICAS)
+    levels = SUPPORTED[name] if is_here else None
     if upgrade_type not in tuple(UpgradeType):
         return "The controller does not support the given upgrade type."
     if level < 0:

@@ -62,7 +62,7 @@ def alter_partitions(
                 leader_recovery_state=proposed.leader_recovery_state,
             ),
             candidates,
-            election=settings.election(image, topic.name),
+            rules=settings.rules(image, topic),
         )
         after = before
         if change is not None:

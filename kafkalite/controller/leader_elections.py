@@ -65,7 +65,9 @@ _ELECTIONS = {
 }
 
 
-def elect_leaders(image: MetadataImage, event: ElectLeaders) -> tuple[list[Change], LeadersElected]:
+def elect_leaders(
+    image: MetadataImage, event: ElectLeaders, settings: ControllerSettings
+) -> tuple[list[Change], LeadersElected]:
     """A record for each partition that gets another leader, and an answer for each asked.
     `KafkaError(INVALID_REQUEST)` for a type of election that there is not."""
     try:
@@ -80,7 +82,7 @@ def elect_leaders(image: MetadataImage, event: ElectLeaders) -> tuple[list[Chang
     for asked in _all(image) if event.topics is None else event.topics:
         answers = []
         for index in asked.partitions:
-            change, answer = _elect(image, asked.topic, index, type, candidates)
+            change, answer = _elect(image, asked.topic, index, type, candidates, settings)
             if change is not None:
                 records.append(change)
             if event.topics is not None or answer.code is not ErrorCode.ELECTION_NOT_NEEDED:
@@ -95,7 +97,12 @@ def _all(image: MetadataImage) -> Iterator[PartitionsOf]:
 
 
 def _elect(
-    image: MetadataImage, name: str, index: int, type: ElectionType, candidates: Candidates
+    image: MetadataImage,
+    name: str,
+    index: int,
+    type: ElectionType,
+    candidates: Candidates,
+    settings: ControllerSettings,
 ) -> tuple[PartitionChangeRecord | None, PartitionAnswer]:
     topic = image.topics.get(name)
     if topic is None or not 0 <= index < len(topic.partitions):
@@ -110,23 +117,21 @@ def _elect(
         is_needed = partition.leader == NO_LEADER
     if not is_needed:
         return None, _NOT_NEEDED
-    change = partition_change(
-        topic, index, target_of(partition), candidates, election=_ELECTIONS[type]
-    )
+    rules = settings.rules(image, topic)._replace(election=_ELECTIONS[type])
+    change = partition_change(topic, index, target_of(partition), candidates, rules=rules)
     return change, PartitionAnswer(index) if change is not None else _NOT_AVAILABLE[type]
 
 
-def balance_leaders(image: MetadataImage) -> list[Change]:
+def balance_leaders(image: MetadataImage, settings: ControllerSettings) -> list[Change]:
     """Records that have preferred replicas lead, wherever they can and do not."""
     candidates = candidates_of(image)
     records: list[Change] = []
     for topic in image.topics.values():
+        rules = settings.rules(image, topic)._replace(election=Election.PREFERRED)
         for index, partition in enumerate(topic.partitions):
             if partition.leader == partition.replicas[0]:
                 continue
-            change = partition_change(
-                topic, index, target_of(partition), candidates, election=Election.PREFERRED
-            )
+            change = partition_change(topic, index, target_of(partition), candidates, rules=rules)
             if change is not None:
                 records.append(change)
                 if len(records) == MAX_ELECTIONS_AT_ONCE:
@@ -140,11 +145,12 @@ def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) ->
     records: list[Change] = []
     for topic in image.topics.values():
         waiting = [i for i, each in enumerate(topic.partitions) if each.leader == NO_LEADER]
-        if not waiting or settings.election(image, topic.name) is not Election.UNCLEAN:
+        rules = settings.rules(image, topic)
+        if not waiting or rules.election is not Election.UNCLEAN:
             continue
         for index in waiting:
             target = target_of(topic.partitions[index])
-            change = partition_change(topic, index, target, candidates, election=Election.UNCLEAN)
+            change = partition_change(topic, index, target, candidates, rules=rules)
             if change is not None:
                 records.append(change)
                 if len(records) == MAX_ELECTIONS_AT_ONCE:

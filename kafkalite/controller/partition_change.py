@@ -6,22 +6,21 @@ Every decision about a partition is made here, from the partition as it is and w
     2. a leader is elected among the in-sync replicas that may lead
     3. the record tells what differs; there is none when nothing does
 
-A partition whose last in-sync replica goes keeps it, without a leader, and waits for it: another
-replica could lack acknowledged records. Only an unclean election takes one that was not in sync.
+Where nobody is in sync any more, eligible replicas lead (`eligible_replicas.py`). In a cluster that
+keeps none, a partition whose last in-sync replica goes keeps it, without a leader, and waits for
+it: another could lack acknowledged records. Only an unclean election takes one of the others.
 
-Kafka differs: a new cluster there keeps eligible leader replicas (KIP-966), from which it elects
-when no replica is in sync. Here it keeps none; but partitions that a Kafka left to such replicas
-get their leader from those.
-
-Source: Kafka's `PartitionChangeBuilder`, `PartitionReassignmentReplicas`.
+Source: Kafka's `PartitionChangeBuilder`, `PartitionReassignmentReplicas`; its answers to thousands
+of changes are in `tests/controller/partition-changes.jsonl`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from kafkalite.controller.eligible_replicas import eligible_replicas, last_leader_to_keep
 from kafkalite.metadata.image import (
     MIGRATING_DIRECTORY,
     UNASSIGNED_DIRECTORY,
@@ -30,6 +29,7 @@ from kafkalite.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from kafkalite.metadata.registrations import KEEP_LEADER
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
 from kafkalite.types import NO_LEADER, BrokerId, Uuid
 
@@ -44,6 +44,17 @@ class Election(Enum):
     ONLINE = "the present leader, then the order of the assignment"
     PREFERRED = "the first of the assignment, then as ONLINE"
     UNCLEAN = "as ONLINE, and when there is nobody, any replica that is active"
+
+
+class Rules(NamedTuple):
+    """By which a topic's leaders are elected."""
+
+    election: Election = Election.ONLINE
+    min_in_sync: int | None = None
+    """While fewer are in sync, those that leave are eligible; None: the cluster keeps none."""
+
+
+ONLINE: Final = Rules()
 
 
 class Candidates(NamedTuple):
@@ -75,10 +86,12 @@ class Target(NamedTuple):
 
     replicas: tuple[BrokerId, ...]
     isr: tuple[BrokerId, ...]
-    """Empty: the last one goes. It is kept then, as the one to wait for."""
+    """Empty: the last one goes. Where none are eligible it is kept, as the one to wait for."""
     adding: tuple[BrokerId, ...]
     removing: tuple[BrokerId, ...]
     leader_recovery_state: int
+    unclean_stop: BrokerId | None = None
+    """A replica that may have lost records: it is not eligible any more."""
 
     def completed(self) -> Target:
         """After the reassignment, if it can be done: all that are added are in sync, and no fewer
@@ -91,7 +104,7 @@ class Target(NamedTuple):
             return self
         if len(self.adding) < len(self.removing) and not set(replicas) <= set(isr):
             return self
-        return Target(replicas, isr, (), (), self.leader_recovery_state)
+        return self._replace(replicas=replicas, isr=isr, adding=(), removing=())
 
 
 def target_of(partition: PartitionImage) -> Target:
@@ -116,7 +129,7 @@ def partition_change(
     target: Target,
     candidates: Candidates,
     *,
-    election: Election = Election.ONLINE,
+    rules: Rules = ONLINE,
     directory_for: Callable[[BrokerId], Uuid] = lambda id: UNASSIGNED_DIRECTORY,
 ) -> PartitionChangeRecord | None:
     """The record that makes the partition what it is to be, with a leader; None: it is so.
@@ -124,18 +137,30 @@ def partition_change(
     before = topic.partitions[index]
     target = target.completed()
     change = _no_change(topic, index)
-    elected = _elect(before, target, candidates, election)
+    keeps_eligible = rules.min_in_sync is not None
+    eligible = before.eligible_leader_replicas
+    if rules.min_in_sync is not None:
+        eligible = eligible_replicas(before, target.isr, rules.min_in_sync, target.unclean_stop)
+    elected = _elect(before, target, candidates, rules, eligible)
     if elected.leader != before.leader:
         change.leader = elected.leader
-        if elected.is_unclean or (not target.isr and elected.leader in _eligible(before)):
+        if elected.is_unclean or elected.leader in eligible:
             target = target._replace(isr=(elected.leader,))
-        if elected.is_unclean and before.leader_recovery_state != RECOVERING:
-            change.leader_recovery_state = RECOVERING
+        if elected.is_unclean:
+            eligible = ()
+            if before.leader_recovery_state != RECOVERING:
+                change.leader_recovery_state = RECOVERING
     elif not set(before.replicas) <= set(target.replicas):
         change.leader = before.leader  # In a new epoch, so that those that go fetch no more.
-    if target.isr and target.isr != before.isr:
+    eligible = tuple(id for id in eligible if id not in target.isr) if keeps_eligible else ()
+    if eligible != before.eligible_leader_replicas:
+        change.eligible_leader_replicas = list(eligible)
+    if (target.isr or keeps_eligible) and target.isr != before.isr:
         change.isr = list(target.isr)
-    _drop_eligible(change, before, target)
+    if keeps_eligible:
+        chosen = None if change.leader == KEEP_LEADER else BrokerId(change.leader)
+        last = last_leader_to_keep(before, chosen)
+        change.last_known_elr = None if last is None else list(last)
     _assign(change, before, target, directory_for)
     if target.leader_recovery_state != before.leader_recovery_state:
         change.leader_recovery_state = target.leader_recovery_state
@@ -146,43 +171,34 @@ def _no_change(topic: TopicImage, index: int) -> PartitionChangeRecord:
     return PartitionChangeRecord(partition_id=index, topic_id=topic.id)
 
 
-def _eligible(partition: PartitionImage) -> tuple[BrokerId, ...]:
-    """Replicas that have all that was acknowledged, though they are not in sync."""
-    return partition.eligible_leader_replicas
-
-
 def _elect(
-    before: PartitionImage, target: Target, candidates: Candidates, election: Election
+    before: PartitionImage,
+    target: Target,
+    candidates: Candidates,
+    rules: Rules,
+    eligible: tuple[BrokerId, ...],
 ) -> _Elected:
-    in_sync = target.isr or _eligible(before)
+    have_all = target.isr or eligible
 
     def may_lead(id: BrokerId) -> bool:
-        return id in in_sync and candidates.may_lead(before, id)
+        return id in have_all and candidates.may_lead(before, id)
 
     order = target.replicas
-    if election is Election.PREFERRED:
+    if rules.election is Election.PREFERRED:
         order = (order[0], before.leader, *order)
     else:
         order = (before.leader, *order)
     for id in order:
         if may_lead(id):
             return _Elected(id)
-    last = before.last_known_elr
-    if not in_sync and len(last) == 1 and candidates.may_lead(before, last[0]):
+    last = before.last_known_elr if rules.min_in_sync is not None else ()
+    if not have_all and len(last) == 1 and candidates.may_lead(before, last[0]):
         return _Elected(last[0], is_unclean=True)
-    if election is Election.UNCLEAN:
+    if rules.election is Election.UNCLEAN:
         for id in target.replicas:
             if candidates.may_lead(before, id):
                 return _Elected(id, is_unclean=True)
     return _Elected(NO_LEADER)
-
-
-def _drop_eligible(change: PartitionChangeRecord, before: PartitionImage, target: Target) -> None:
-    """With a replica in sync the others are not eligible for ever: nobody here keeps them so."""
-    if target.isr and before.eligible_leader_replicas:
-        change.eligible_leader_replicas = []
-    if target.isr and before.last_known_elr:
-        change.last_known_elr = []
 
 
 def _assign(

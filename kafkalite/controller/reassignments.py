@@ -62,6 +62,7 @@ def alter_reassignments(
                         asked.partition,
                         asked.replicas,
                         candidates,
+                        settings,
                         allow_factor_change=event.allow_replication_factor_change,
                     )
             except KafkaError as error:
@@ -127,6 +128,7 @@ def _reassign(
     index: int,
     replicas: tuple[BrokerId, ...],
     candidates: Candidates,
+    settings: ControllerSettings,
     *,
     allow_factor_change: bool,
 ) -> PartitionChangeRecord | None:
@@ -147,6 +149,7 @@ def _reassign(
             adding=adding or target.adding,
         ),
         candidates,
+        rules=settings.rules(image, topic)._replace(election=Election.ONLINE),
         directory_for=lambda id: default_directory(image, id),
     )
 
@@ -176,14 +179,14 @@ def _cancel(
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     replicas = tuple(id for id in partition.replicas if id not in partition.adding_replicas)
     isr = tuple(id for id in partition.isr if id not in partition.adding_replicas)
-    election = settings.election(image, topic.name)
+    rules = settings.rules(image, topic)
     if not isr:
         if not replicas:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 "Invalid replica assignment: addingReplicas contains all replicas.",
             )
-        if election is not Election.UNCLEAN:
+        if rules.election is not Election.UNCLEAN:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Unable to revert partition assignment for {topic.name}:{index} because it would"
@@ -191,4 +194,4 @@ def _cancel(
             )
         isr = replicas[:1]
     target = Target(replicas, isr, (), (), partition.leader_recovery_state)
-    return partition_change(topic, index, target, candidates, election=election)
+    return partition_change(topic, index, target, candidates, rules=rules)

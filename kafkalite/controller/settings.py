@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.config.views import BrokerConfig
-from kafkalite.controller.partition_change import Election
-from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.controller.eligible_replicas import MIN_IN_SYNC, keeps_eligible_replicas
+from kafkalite.controller.partition_change import Election, Rules
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage, TopicImage
 from kafkalite.types import BrokerId
 
 _UNCLEAN = "unclean.leader.election.enable"
@@ -19,7 +20,8 @@ _UNCLEAN = "unclean.leader.election.enable"
 
 class TopicDefaults(NamedTuple):
     """What -1 stands for in a request, the controller's `num.partitions` and
-    `default.replication.factor`; and what a new cluster is given for all topics."""
+    `default.replication.factor`; and what a new cluster is given for all topics, the
+    `min.insync.replicas` of the file."""
 
     num_partitions: int = 1
     replication_factor: int = 1
@@ -40,6 +42,9 @@ class ControllerSettings(NamedTuple):
     raises_epoch_of_shrunk: bool = False
     """A partition whose in-sync replicas lose one with its broker goes on in a new leader epoch: as
     in Kafka 3.9 over ZooKeeper, for the brokers of Kafka in the cluster. 4.4 does not."""
+    over_zookeeper: bool = False
+    """As in Kafka 3.9: nobody is ever eligible who is not in sync, and the last broker to stop
+    cleanly goes on leading what it led, for when it is back."""
     keeps_names_of_deleted: bool = False
     """The name of a deleted topic is taken until the store says that it is gone: as over ZooKeeper,
     where brokers that are away have replicas of it by that name."""
@@ -60,17 +65,33 @@ class ControllerSettings(NamedTuple):
             config.unclean_leader_election_interval_ms,
         )
 
+    def rules(self, image: MetadataImage, topic: TopicImage) -> Rules:
+        """How leaders of the topic are elected, and who stays eligible."""
+        return Rules(self.election(image, topic.name), self._min_in_sync(image, topic))
+
     def election(self, image: MetadataImage, topic: str) -> Election:
         """How a leader of the topic is elected when one is missing."""
+        value = self._nearest(image, topic, _UNCLEAN)
+        is_unclean = (
+            self.unclean_leader_election_enable if value is None else value.lower() == "true"
+        )
+        return Election.UNCLEAN if is_unclean else Election.ONLINE
+
+    def _min_in_sync(self, image: MetadataImage, topic: TopicImage) -> int | None:
+        """No more than there are replicas; None where nobody is kept as eligible."""
+        if not keeps_eligible_replicas(image):
+            return None
+        value = self._nearest(image, topic.name, MIN_IN_SYNC)
+        wanted = self.topics.min_in_sync_replicas if value is None else int(value)
+        return min(wanted, len(topic.partitions[0].replicas))
+
+    def _nearest(self, image: MetadataImage, topic: str, key: str) -> str | None:
         for type, name in (
             (ConfigResourceType.TOPIC, topic),
             (ConfigResourceType.BROKER, str(self.node_id)),
             (ConfigResourceType.BROKER, ""),
         ):
-            value = image.configs.get(ConfigResource(type, name), {}).get(_UNCLEAN)
+            value = image.configs.get(ConfigResource(type, name), {}).get(key)
             if value is not None:
-                is_unclean = value.lower() == "true"
-                break
-        else:
-            is_unclean = self.unclean_leader_election_enable
-        return Election.UNCLEAN if is_unclean else Election.ONLINE
+                return value
+        return None

@@ -14,6 +14,7 @@ from collections import Counter
 
 from kafkalite.controller.assignments import manual_partitions, placed_partitions
 from kafkalite.controller.configs import new_topic_config, topic_config_records
+from kafkalite.controller.eligible_replicas import clearing
 from kafkalite.controller.events import (
     CreatedTopic,
     CreateTopics,
@@ -118,7 +119,9 @@ def _create(
     partitions = _partitions(state, topic, defaults, seed)
     image = TopicImage(topic.name, id, tuple(partitions))
     records: list[Change] = [TopicRecord(name=topic.name, topic_id=id)]
-    records += topic_config_records(topic.name, configs)
+    if configs:
+        settings = topic_config_records(topic.name, configs)
+        records += [*settings, *clearing(state.image, settings)]
     records += [partition_record(image, i, partition) for i, partition in enumerate(partitions)]
     answer = CreatedTopic(
         topic.name, id, len(partitions), len(partitions[0].replicas), tuple(configs.items())

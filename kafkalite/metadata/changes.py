@@ -107,11 +107,6 @@ def decode_change(value: bytes | bytearray | memoryview) -> Change:
 
 def _version_to_write(change: KnownChange) -> int:
     match change:
-        case records.PartitionRecord() | records.PartitionChangeRecord():
-            with_elr = (
-                change.eligible_leader_replicas is not None or change.last_known_elr is not None
-            )
-            return 2 if with_elr else 1
         case records.BrokerRegistrationChangeRecord():
             if change.cordoned_log_dirs is not None:
                 return 3

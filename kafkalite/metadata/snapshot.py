@@ -78,7 +78,7 @@ def partition_record(topic: TopicImage, index: int, partition: PartitionImage) -
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
         directories=list(partition.directories),
-        # Empty and absent mean the same; absent lets the older version of the record do.
+        # Empty and absent mean the same; Kafka writes the shorter one.
         eligible_leader_replicas=list(partition.eligible_leader_replicas) or None,
         last_known_elr=list(partition.last_known_elr) or None,
     )

@@ -115,7 +115,9 @@ class TopicsDraft:
             for index, partition in partitions.items():
                 if partition.eligible_leader_replicas or partition.last_known_elr:
                     partitions[index] = partition._replace(
-                        eligible_leader_replicas=(), last_known_elr=()
+                        eligible_leader_replicas=(),
+                        last_known_elr=(),
+                        partition_epoch=partition.partition_epoch + 1,
                     )
 
     def finish(self) -> DraftedTopics:

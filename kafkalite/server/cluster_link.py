@@ -52,6 +52,7 @@ class ClusterLink:
             clock,
             ControllerSettings.of(config)._replace(
                 raises_epoch_of_shrunk=has_kafkas_beside_it,
+                over_zookeeper=has_kafkas_beside_it,
                 keeps_names_of_deleted=has_kafkas_beside_it,
             ),
             broker_id=config.node_id,

@@ -6,11 +6,6 @@ there is not: a cluster that stops as a whole stops at once.
 
 Kafka differs: it waits up to five minutes for the controller.
 
-Kafka differs: when the last broker stops it leaves no partition with a leader, for which each has a
-record then, and one more at the next start. Here they keep it. A Kafka that takes such a folder
-over takes the leaders back and gives them again, and may tell of a coordinator whose loading that
-cut short.
-
 Source: Kafka's `BrokerLifecycleManager.beginControlledShutdown`, `KafkaServer.controlledShutdown`.
 """
 

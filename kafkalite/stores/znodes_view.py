@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeVar
 
+from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS
 from kafkalite.controller.features import FINALIZED, METADATA_VERSION, SUPPORTED
 from kafkalite.metadata.delta import Fold, MetadataDelta, TopicChange, whole
 from kafkalite.metadata.draft import merged
@@ -430,6 +431,9 @@ def _features(image: MetadataImage) -> Mapping[str, int]:
     return {
         name: level
         for name, level in FINALIZED.items()
-        if level == METADATA_VERSION
-        or all(name in each.features and each.features[name].max >= level for each in brokers)
+        if name != ELIGIBLE_REPLICAS  # A partition's znode has no place for them.
+        and (
+            level == METADATA_VERSION
+            or all(name in each.features and each.features[name].max >= level for each in brokers)
+        )
     }

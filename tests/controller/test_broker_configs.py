@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.controller.broker_configs import alter_broker, node_id
 from kafkalite.controller.config_edits import config_records
+from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS
 from kafkalite.controller.events import ConfigEdit, ConfigOperation, ResourceEdits
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -18,10 +19,11 @@ APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 ALL, ME = ConfigResource(BROKER, ""), ConfigResource(BROKER, "1")
 IN_SYNC = "min.insync.replicas"
 IMAGE = MetadataImage(
+    features={ELIGIBLE_REPLICAS: 1},
     configs={
         ALL: {IN_SYNC: "1", "log.cleaner.threads": "2"},
         ME: {"message.max.bytes": "5"},
-    }
+    },
 )
 
 OWN = {"socket.request.max.bytes": "1000"}
@@ -65,7 +67,9 @@ def test_what_is_kept_may_go() -> None:
     edit = ConfigEdit("log.cleaner.threads", DELETE, None)
     assert alter("", edit) == config_records(ALL, {"log.cleaner.threads": None})
     kept = ConfigEdit(IN_SYNC, SET, "1")
-    assert alter("", kept, replaces_all=True) == config_records(ALL, {"log.cleaner.threads": None})
+    assert alter("", kept, replaces_all=True) == config_records(
+        ALL, {"log.cleaner.threads": None, IN_SYNC: "1"}
+    )
 
 
 def test_all_settings_of_a_broker_are_replaced() -> None:
@@ -77,8 +81,7 @@ def test_what_changes_nothing_is_granted() -> None:
     assert alter("1") == []
     assert alter("1", ConfigEdit("log.retention.ms", DELETE, None)) == []
     assert alter("1", ConfigEdit("listeners", DELETE, None)) == []
-    kept = ConfigEdit("log.cleaner.threads", SET, "2"), ConfigEdit(IN_SYNC, SET, "1")
-    assert alter("", *kept) == []
+    assert alter("", ConfigEdit("log.cleaner.threads", SET, "2")) == []
 
 
 def test_in_sync_replicas_of_all_brokers_stay() -> None:
@@ -86,8 +89,22 @@ def test_in_sync_replicas_of_all_brokers_stay() -> None:
     assert refusal("", replaces_all=True) == (ErrorCode.INVALID_CONFIG, words)
     assert refusal("", ConfigEdit(IN_SYNC, DELETE, None)) == (ErrorCode.INVALID_CONFIG, words)
     assert alter("", ConfigEdit(IN_SYNC, SET, "2")) == config_records(ALL, {IN_SYNC: "2"})
+    assert alter("", ConfigEdit(IN_SYNC, SET, "1")) == config_records(ALL, {IN_SYNC: "1"})
     words = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
     assert refusal("1", ConfigEdit(IN_SYNC, SET, "2")) == (ErrorCode.INVALID_CONFIG, words)
+    assert refusal("1", ConfigEdit(IN_SYNC, DELETE, None)) == (ErrorCode.INVALID_CONFIG, words)
+
+
+def test_where_nobody_is_kept_as_eligible_each_broker_may_have_its_own() -> None:
+    image = IMAGE._replace(features={})
+
+    def altered(name: str, edit: ConfigEdit) -> list[Change]:
+        wanted = ResourceEdits(ConfigResource(BROKER, name), (edit,))
+        return alter_broker(image, wanted, asked=BrokerId(1), own_settings=OWN, replaces_all=False)
+
+    assert altered("1", ConfigEdit(IN_SYNC, SET, "2")) == config_records(ME, {IN_SYNC: "2"})
+    assert altered("1", ConfigEdit(IN_SYNC, DELETE, None)) == []
+    assert altered("", ConfigEdit(IN_SYNC, DELETE, None)) == config_records(ALL, {IN_SYNC: None})
 
 
 FIXED = "Cannot update these configs dynamically"

@@ -11,6 +11,7 @@ from kafkalite.controller.events import (
     RegisterBroker,
     StartTerm,
 )
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage
@@ -64,11 +65,12 @@ def test_a_new_incarnation_leads_in_a_new_epoch() -> None:
     cluster.create(NewTopic("t"))
     register(cluster, broker_registration(1, incarnation=1), 5)
     assert cluster.records[2:] == (
-        PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=1),
+        change(leader=-1, isr=[], last_known_elr=[1]),
+        change(leader=1, isr=[1], last_known_elr=[], leader_recovery_state=1),
     )
     partition = cluster.controller.image.partition("t", 0)
     assert partition is not None
-    assert (partition.leader, partition.leader_epoch, partition.isr) == (1, 1, (1,))
+    assert (partition.leader, partition.leader_epoch, partition.isr) == (1, 2, (1,))
 
 
 def test_after_a_clean_stop_it_leads_on_in_its_epoch() -> None:
@@ -86,8 +88,23 @@ def test_after_a_clean_stop_it_leads_on_in_its_epoch() -> None:
     assert (partition.leader, partition.leader_epoch) == (1, 2), "it had been fenced meanwhile"
 
 
-def test_the_last_to_stop_cleanly_is_fenced_and_leads_on_when_it_is_back() -> None:
+def test_the_last_to_stop_cleanly_leads_again_when_it_is_back() -> None:
     cluster = Cluster(1)
+    cluster.create(NewTopic("t"))
+    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
+    assert cluster.records == (
+        change(leader=-1, isr=[], eligible_leader_replicas=[1], last_known_elr=[1]),
+        BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1, fenced=1),
+    )
+    back = broker_registration(1, incarnation=1)
+    register(cluster, back._replace(previous_broker_epoch=BrokerEpoch(1)), 5)
+    again = change(leader=1, isr=[1], eligible_leader_replicas=[], last_known_elr=[])
+    assert cluster.log[-1] == again
+
+
+def test_over_zookeeper_the_last_to_stop_cleanly_leads_on() -> None:
+    """As in Kafka 3.9. A later end that is no clean one is told by the leader epoch."""
+    cluster = Cluster(1, settings=ControllerSettings(over_zookeeper=True))
     cluster.create(NewTopic("t"))
     cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
     assert cluster.records == (
@@ -97,16 +114,11 @@ def test_the_last_to_stop_cleanly_is_fenced_and_leads_on_when_it_is_back() -> No
     back = broker_registration(1, incarnation=1)
     register(cluster, back._replace(previous_broker_epoch=BrokerEpoch(1)), 5)
     assert cluster.controller.image.partition("t", 0) == stopped
-    cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(5), is_clean=True))
-    register(cluster, broker_registration(1, incarnation=2), 9)
-    partition = cluster.controller.image.partition("t", 0)
-    assert partition is not None
-    assert (partition.leader, partition.leader_epoch) == (1, 1), "its last stop was no clean one"
 
 
 def test_the_last_to_stop_is_waited_for_as_long_as_any_other() -> None:
     """Then it leads no more: somebody may have another leader elected, if need be."""
-    cluster = Cluster(1, 2)
+    cluster = Cluster(1, 2, settings=ControllerSettings(over_zookeeper=True))
     cluster.create(NewTopic("t", assignments=(assignment(0, 1, 2),)))
     cluster.feed(LoseBroker(BrokerId(2), BrokerEpoch(2)))
     cluster.feed(LoseBroker(BrokerId(1), BrokerEpoch(1), is_clean=True))
@@ -119,7 +131,9 @@ def test_the_last_to_stop_is_waited_for_as_long_as_any_other() -> None:
     log = len(cluster.log)
     for _ in range(2):
         cluster.feed(missing)
-        assert cluster.log[log:] == [change(leader=-1)], "once"
+        assert cluster.log[log:] == [
+            change(leader=-1, isr=[], eligible_leader_replicas=[1], last_known_elr=[1])
+        ], "once"
 
 
 def test_a_clean_stop_moves_partitions_to_the_others() -> None:
@@ -203,11 +217,47 @@ def test_all_brokers_lost_and_back() -> None:
     cluster.feed(LoseBroker(second, BrokerEpoch(second)))
     cluster.feed(LoseBroker(first, BrokerEpoch(first)))
     alone = cluster.controller.image.topics["t"].partitions[0]
-    assert (alone.leader, alone.isr) == (-1, (first,)), "it waits for its last in-sync replica"
+    assert (alone.leader, alone.isr, alone.eligible_leader_replicas) == (-1, (), (first,))
     register(cluster, broker_registration(second, incarnation=1), 10)
     assert cluster.controller.image.topics["t"].partitions[0] is alone
     register(cluster, broker_registration(first, incarnation=1), 11)
-    assert cluster.controller.image.topics["t"].partitions[0].leader == first
+    back = cluster.controller.image.topics["t"].partitions[0]
+    assert (back.leader, back.isr, back.last_known_elr) == (first, (first,), ())
+
+
+def with_the_first_two_gone() -> Cluster:
+    """Of three with `min.insync.replicas=2`: 3 stopped first, then 2, and then 1, which led."""
+    cluster = Cluster(1, 2, 3)
+    kept = (("min.insync.replicas", "2"),)
+    cluster.create(NewTopic("t", assignments=(assignment(0, 1, 2, 3),), configs=kept))
+    for id in (3, 2, 1):
+        cluster.feed(LoseBroker(BrokerId(id), BrokerEpoch(id)))
+    return cluster
+
+
+def led(cluster: Cluster) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    found = cluster.controller.image.topics["t"].partitions[0]
+    return found.leader, found.isr, found.eligible_leader_replicas
+
+
+def test_of_those_that_had_all_whoever_is_back_first_leads() -> None:
+    cluster = with_the_first_two_gone()
+    assert led(cluster) == (-1, (), (1, 2)), "3 left while two could acknowledge more"
+    clean = broker_registration(2, incarnation=1)._replace(previous_broker_epoch=BrokerEpoch(2))
+    register(cluster, broker_registration(3, incarnation=1), 10)
+    assert led(cluster) == (-1, (), (1, 2))
+    register(cluster, clean, 11)
+    assert led(cluster) == (2, (2,), (1,))
+    register(cluster, broker_registration(1, incarnation=1), 12)
+    assert led(cluster) == (2, (2,), ()), "its disk may have lost some"
+
+
+def test_when_all_may_have_lost_records_the_last_leader_is_waited_for() -> None:
+    cluster = with_the_first_two_gone()
+    register(cluster, broker_registration(2, incarnation=1), 10)
+    assert led(cluster) == (-1, (), (1,))
+    register(cluster, broker_registration(1, incarnation=1), 11)
+    assert led(cluster) == (1, (1,), ())
 
 
 def test_a_new_term_waits_for_those_that_were_there() -> None:

@@ -44,7 +44,14 @@ def test_others_take_over_from_a_broker_that_stops() -> None:
     assert on.records == (
         BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=1, in_controlled_shutdown=1),
         PartitionChangeRecord(partition_id=0, topic_id=uuid(1), isr=[2], leader=2),
-        PartitionChangeRecord(partition_id=0, topic_id=uuid(2), leader=-1),
+        PartitionChangeRecord(
+            partition_id=0,
+            topic_id=uuid(2),
+            leader=-1,
+            isr=[],
+            eligible_leader_replicas=[1],
+            last_known_elr=[1],
+        ),
     )
     assert not on.controller.image.brokers[ONE].active
     log = list(on.log)
@@ -82,7 +89,7 @@ def test_a_broker_is_forgotten() -> None:
     on = cluster()
     assert on.feed(UnregisterBroker("token", ONE)) == BrokerUnregistered(ONE)
     assert on.records[-1] == UnregisterBrokerRecord(broker_id=1, broker_epoch=1)
-    assert leaders(on) == [(2, (2,)), (-1, (1,))]
+    assert leaders(on) == [(2, (2,)), (-1, ())]
     assert list(on.controller.image.brokers) == [2]
     on.feed(LoseBroker(ONE, BrokerEpoch(1)))
     assert on.records == ()

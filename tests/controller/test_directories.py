@@ -14,6 +14,7 @@ from kafkalite.controller.events import (
     RegisterBroker,
     ReplicaDirectory,
 )
+from kafkalite.controller.partition_change import RECOVERING
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY, PartitionImage
 from kafkalite.protocol.messages.metadata_records import (
@@ -101,7 +102,14 @@ def test_a_failed_folder_takes_its_leaders_along() -> None:
     assign(cluster, A, B)
     assert cluster.feed(FailDirectories("token", ONE, EPOCH, (B,))) == DirectoriesKnown(1)
     assert cluster.records == (
-        PartitionChangeRecord(partition_id=1, topic_id=topic_id(cluster), leader=-1),
+        PartitionChangeRecord(
+            partition_id=1,
+            topic_id=topic_id(cluster),
+            leader=-1,
+            isr=[],
+            eligible_leader_replicas=[1],
+            last_known_elr=[1],
+        ),
         BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=EPOCH, log_dirs=[A, C]),
     )
     assert [partition(cluster, index).leader for index in (0, 1)] == [1, -1]
@@ -118,7 +126,8 @@ def test_what_has_no_leader_already_stays_so() -> None:
     cluster.feed(FailDirectories("token", ONE, BrokerEpoch(9), (B,)))
     assert len(cluster.records) == 3
     register(cluster, A, C, epoch=11)
-    assert len(cluster.records) == 2, "registration and unfencing; nobody is elected"
+    assert [partition(cluster, index).leader for index in (0, 1)] == [-1, -1]
+    assert [partition(cluster, index).eligible_leader_replicas for index in (0, 1)] == [(), ()]
 
 
 @pytest.mark.parametrize("was_clean", [True, False])
@@ -130,6 +139,7 @@ def test_a_folder_that_is_missing_after_a_start_is_one_that_failed(was_clean: bo
     register(cluster, A, B, epoch=11, before=9 if was_clean else None)
     assert [partition(cluster, index).leader for index in (0, 1)] == [1, 1]
     assert partition(cluster, 1).leader_epoch == 2
+    assert partition(cluster, 1).leader_recovery_state == RECOVERING, "what was there is lost"
 
 
 @pytest.mark.parametrize("event", [AssignDirectories, FailDirectories])
@@ -169,4 +179,6 @@ def test_others_lead_what_a_broker_has_said_to_be_on_no_disk() -> None:
     cluster.feed(FailReplicas(ONE, epoch, lost))
     assert cluster.records == (), "it is known"
     cluster.feed(FailReplicas(BrokerId(2), BrokerEpoch(2), ((topic_id(cluster), led),)))
-    assert (partition(cluster, led).leader, partition(cluster, led).isr) == (NO_LEADER, (2,))
+    alone = partition(cluster, led)
+    assert (alone.leader, alone.isr, alone.eligible_leader_replicas) == (NO_LEADER, (), ())
+    assert alone.last_known_elr == (2,)

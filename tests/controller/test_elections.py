@@ -10,7 +10,7 @@ from kafkalite.controller.elections import (
     broker_returned,
     without_leader,
 )
-from kafkalite.controller.partition_change import Election
+from kafkalite.controller.partition_change import Election, Rules
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
@@ -58,20 +58,15 @@ def test_broker_1_is_lost(
         (topic((2, 3), (2,), -1), (1,), None),
         (topic((2, 1), (1, 2), -1), (1, 2), change(leader=2, isr=[2])),
         (
-            topic((1, 2), (), -1, eligible_leader_replicas=ids(1, 2), last_known_elr=ids(2)),
+            topic((1, 2), (), -1, eligible_leader_replicas=ids(1, 2)),
             (1,),
-            change(leader=1, isr=[1], eligible_leader_replicas=[], last_known_elr=[]),
+            change(leader=1, isr=[1], eligible_leader_replicas=[]),
         ),
-        (
-            topic((1, 2), (), -1, last_known_elr=ids(1)),
-            (1,),
-            change(leader=1, isr=[1], leader_recovery_state=1, last_known_elr=[]),
-        ),
-        (topic((1, 2), (), -1, last_known_elr=ids(2)), (1,), None),
+        (topic((1, 2), (), -1, last_known_elr=ids(1)), (1,), None),
         (
             topic((1, 2), (), -1, eligible_leader_replicas=ids(2), last_known_elr=ids(1)),
             (1,),
-            None,
+            change(eligible_leader_replicas=[]),
         ),
     ],
 )
@@ -79,17 +74,93 @@ def test_broker_1_returns(
     before: TopicImage, members: tuple[int, ...], expected: PartitionChangeRecord | None
 ) -> None:
     """A new incarnation may lack records: it has to catch up before it is in sync again."""
-    assert broker_returned(before, 0, ONE, active(*members)) == expected
+    wanted = [] if expected is None else [expected]
+    assert broker_returned(before, 0, ONE, active(*members)) == wanted
+
+
+def unclean(id: int, **more: list[int]) -> PartitionChangeRecord:
+    return change(leader=id, isr=[id], leader_recovery_state=1, **more)
+
+
+@pytest.mark.parametrize(
+    ("before", "members", "is_clean", "expected"),
+    [
+        (
+            topic((1,), (1,), 1),
+            (1,),
+            False,
+            [change(leader=-1, isr=[], last_known_elr=[1]), unclean(1, last_known_elr=[])],
+        ),
+        (
+            topic((1, 2), (1,), 1, eligible_leader_replicas=ids(2)),
+            (1, 2),
+            False,
+            [change(leader=2, isr=[2], eligible_leader_replicas=[])],
+        ),
+        (
+            topic((1, 2), (1,), 1, eligible_leader_replicas=ids(2)),
+            (1,),
+            False,
+            [change(leader=-1, isr=[], last_known_elr=[1])],
+        ),
+        (topic((1, 2), (1, 2), 2), (1, 2), False, [change(isr=[2])]),
+        (topic((1, 2), (1, 2), 2), (1, 2), True, [change(isr=[2], eligible_leader_replicas=[1])]),
+        (
+            topic((1, 2), (2,), 2, eligible_leader_replicas=ids(1)),
+            (1, 2),
+            False,
+            [change(eligible_leader_replicas=[])],
+        ),
+        (topic((1, 2), (2,), 2, eligible_leader_replicas=ids(1)), (1, 2), True, []),
+        (topic((1, 2), (2,), 2), (1, 2), False, []),
+        (
+            topic((1, 2), (), -1, eligible_leader_replicas=ids(1, 2), last_known_elr=ids(2)),
+            (1,),
+            True,
+            [change(leader=1, isr=[1], eligible_leader_replicas=[2], last_known_elr=[])],
+        ),
+        (
+            topic((1, 2), (), -1, eligible_leader_replicas=ids(1, 2), last_known_elr=ids(2)),
+            (1,),
+            False,
+            [change(eligible_leader_replicas=[2])],
+        ),
+        (
+            topic((1, 2), (), -1, last_known_elr=ids(1)),
+            (1,),
+            False,
+            [unclean(1, last_known_elr=[])],
+        ),
+        (topic((1, 2), (), -1, last_known_elr=ids(2)), (1,), False, []),
+        (topic((2, 3), (), -1, eligible_leader_replicas=ids(2)), (1, 2), False, []),
+    ],
+)
+def test_broker_1_returns_where_replicas_are_eligible(
+    before: TopicImage,
+    members: tuple[int, ...],
+    is_clean: bool,
+    expected: list[PartitionChangeRecord],
+) -> None:
+    rules = Rules(min_in_sync=min(2, len(before.partitions[0].replicas)))
+    made = broker_returned(before, 0, ONE, active(*members), rules, is_clean=is_clean)
+    assert made == expected
+
+
+def test_who_loses_records_is_not_eligible() -> None:
+    rules = Rules(min_in_sync=2)
+    before = topic((1, 2), (1,), 1, eligible_leader_replicas=ids(2))
+    two = BrokerId(2)
+    assert broker_lost(before, 0, two, active(1), rules) is None
+    lost = broker_lost(before, 0, two, active(1), rules, loses_records=True)
+    assert lost == change(eligible_leader_replicas=[])
 
 
 def test_where_it_is_allowed_any_replica_may_lead() -> None:
-    unclean = change(leader=2, isr=[2], leader_recovery_state=1)
+    rules = Rules(Election.UNCLEAN)
     lost = topic((1, 2), (1,), 1)
-    assert broker_lost(lost, 0, ONE, active(2), Election.UNCLEAN) == unclean
+    assert broker_lost(lost, 0, ONE, active(2), rules) == unclean(2)
     waiting = topic((1, 2), (2,), -1)
-    assert broker_returned(waiting, 0, ONE, active(1), Election.UNCLEAN) == change(
-        leader=1, isr=[1], leader_recovery_state=1
-    )
+    assert broker_returned(waiting, 0, ONE, active(1), rules) == [unclean(1)]
 
 
 def test_all_partitions_in_order() -> None:

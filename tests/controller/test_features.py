@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS, min_in_sync_setting
 from kafkalite.controller.events import FeatureUpdate, UpdateFeatures
 from kafkalite.controller.features import (
     FINALIZED,
@@ -10,6 +11,7 @@ from kafkalite.controller.features import (
     formatted_with,
     update_features,
 )
+from kafkalite.controller.settings import ControllerSettings, TopicDefaults
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import (
@@ -70,7 +72,7 @@ def update(*updates: tuple[str, int, int], validate_only: bool = False) -> list[
     image = MetadataImage(features={"metadata.version": 33, "transaction.version": 1})
     wanted = tuple(FeatureUpdate(*each) for each in updates)
     event = UpdateFeatures(None, wanted, BrokerId(1), validate_only=validate_only)
-    changes, _ = update_features(image, event)
+    changes, _ = update_features(image, event, ControllerSettings())
     levels = [each for each in changes if isinstance(each, FeatureLevelRecord)]
     assert len(levels) == len(changes)
     return [(each.name, each.feature_level) for each in levels]
@@ -82,6 +84,25 @@ def update(*updates: tuple[str, int, int], validate_only: bool = False) -> list[
 def test_levels_are_raised_and_lowered_as_asked(level: int, upgrade_type: int) -> None:
     assert update((TRANSACTIONS, level, upgrade_type)) == [(TRANSACTIONS, level)]
     assert update((TRANSACTIONS, level, upgrade_type), validate_only=True) == []
+
+
+def test_with_eligible_replicas_there_is_one_min_in_sync() -> None:
+    image = MetadataImage(features={"metadata.version": 33})
+    raised = UpdateFeatures(None, (FeatureUpdate(ELIGIBLE_REPLICAS, 1, 1),), BrokerId(1))
+    level = FeatureLevelRecord(name=ELIGIBLE_REPLICAS, feature_level=1)
+    of_two = ControllerSettings(topics=TopicDefaults(min_in_sync_replicas=2))
+    assert update_features(image, raised, of_two)[0] == [min_in_sync_setting("", "2"), level]
+    assert update_features(image, raised._replace(validate_only=True), of_two)[0] == []
+    lowered = raised._replace(updates=(FeatureUpdate(ELIGIBLE_REPLICAS, 0, 2),))
+    with_it = image._replace(features={**image.features, ELIGIBLE_REPLICAS: 1})
+    level = FeatureLevelRecord(name=ELIGIBLE_REPLICAS, feature_level=0)
+    assert update_features(with_it, lowered, of_two)[0] == [level]
+
+
+def test_over_zookeeper_there_are_no_eligible_replicas() -> None:
+    raised = UpdateFeatures(None, (FeatureUpdate(ELIGIBLE_REPLICAS, 1, 1),), BrokerId(1))
+    with pytest.raises(KafkaError, match="Local controller 1 does not support this feature"):
+        update_features(MetadataImage(), raised, ControllerSettings(over_zookeeper=True))
 
 
 def test_several_are_recorded_in_their_order() -> None:

@@ -177,7 +177,14 @@ def test_unclean_leaders_are_elected_by_time_where_they_are_allowed() -> None:
     assert on.records == ()
     allow_unclean(on)
     outcome = on.controller.decide(ElectUncleanLeaders(), NOW)
-    assert outcome.records == (change(leader=1, isr=[1], leader_recovery_state=1),)
+    unclean = change(
+        leader=1,
+        isr=[1],
+        leader_recovery_state=1,
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+    )
+    assert outcome.records == (unclean,)
     assert outcome.timers == (
         SetTimer("ElectUncleanLeaders", TimestampMs(NOW + 300_000), ElectUncleanLeaders()),
     )
@@ -200,7 +207,7 @@ def image_of_many(each: PartitionImage) -> MetadataImage:
 
 def test_there_are_not_too_many_elections_at_once() -> None:
     settings = ControllerSettings(unclean_leader_election_enable=True)
-    moved = balance_leaders(image_of_many(partition((1, 2), (1, 2), 2)))
+    moved = balance_leaders(image_of_many(partition((1, 2), (1, 2), 2)), settings)
     assert len(moved) == MAX_ELECTIONS_AT_ONCE
     unclean = elect_unclean_leaders(image_of_many(partition((1, 2), (3,), -1)), settings)
     assert len(unclean) == MAX_ELECTIONS_AT_ONCE

@@ -5,6 +5,7 @@ import pytest
 from kafkalite.controller.partition_change import (
     Candidates,
     Election,
+    Rules,
     Target,
     candidates_of,
     partition_change,
@@ -55,7 +56,8 @@ def test_elections(
     election: Election,
     expected: PartitionChangeRecord | None,
 ) -> None:
-    made = partition_change(before, 0, as_it_is(before), active(*members), election=election)
+    rules = Rules(election)
+    made = partition_change(before, 0, as_it_is(before), active(*members), rules=rules)
     assert made == expected
 
 
@@ -143,14 +145,16 @@ def test_the_active_brokers_are_candidates() -> None:
     assert candidates.joined_by(moved).log_dirs == {1: (uuid(2001),), 2: ()}
 
 
-ELIGIBLE = ids(2, 3)
-
-
 @pytest.mark.parametrize(
     ("eligible", "last", "members", "expected"),
     [
-        (ELIGIBLE, (), (3,), change(leader=3, isr=[3], eligible_leader_replicas=[])),
-        (ELIGIBLE, ids(1), (1,), None),
+        (
+            ids(2, 3),
+            ids(1),
+            (3,),
+            change(leader=3, isr=[3], eligible_leader_replicas=[2], last_known_elr=[]),
+        ),
+        (ids(2, 3), ids(1), (1,), None),
         (
             (),
             ids(1),
@@ -161,11 +165,22 @@ ELIGIBLE = ids(2, 3)
         ((), ids(1, 2), (1,), None),
     ],
 )
-def test_where_a_kafka_left_nobody_in_sync_its_eligible_replicas_lead(
+def test_where_nobody_is_in_sync_eligible_replicas_lead_and_then_the_last_leader(
     eligible: tuple[BrokerId, ...],
     last: tuple[BrokerId, ...],
     members: tuple[int, ...],
     expected: PartitionChangeRecord | None,
 ) -> None:
     before = topic((1, 2, 3), (), -1, eligible_leader_replicas=eligible, last_known_elr=last)
-    assert partition_change(before, 0, as_it_is(before), active(*members)) == expected
+    rules = Rules(min_in_sync=2)
+    made = partition_change(before, 0, as_it_is(before), active(*members), rules=rules)
+    assert made == expected
+
+
+def test_where_the_feature_was_taken_back_the_next_change_forgets_who_was_eligible() -> None:
+    before = topic((1, 2), (), -1, eligible_leader_replicas=ids(2), last_known_elr=ids(1))
+    made = partition_change(before, 0, as_it_is(before), active(1, 2))
+    assert made == change(leader=2, isr=[2], eligible_leader_replicas=[])
+    assert partition_change(before, 0, as_it_is(before), active(1)) == change(
+        eligible_leader_replicas=[]
+    )

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.config.views import BrokerConfig
-from kafkalite.controller.partition_change import Election
+from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS
+from kafkalite.controller.partition_change import Election, Rules
 from kafkalite.controller.settings import ControllerSettings, TopicDefaults
 from kafkalite.metadata.image import ConfigResource, MetadataImage
+from tests.controller.sample_partitions import topic
 
 UNCLEAN = "unclean.leader.election.enable"
 
@@ -70,3 +72,26 @@ def test_the_nearest_says_whether_an_unclean_leader_may_be(
         unclean_leader_election_enable=of_file
     )
     assert settings.election(image, "t") is expected
+
+
+@pytest.mark.parametrize(
+    ("of_topic", "of_all", "of_file", "expected"),
+    [(None, None, 2, 2), (None, "1", 2, 1), ("2", "1", 1, 2), ("9", None, 1, 3)],
+)
+def test_the_nearest_min_in_sync_decides_who_is_eligible_as_far_as_there_are_replicas(
+    of_topic: str | None, of_all: str | None, of_file: int, expected: int
+) -> None:
+    kept = topic((1, 2, 3), (1, 2, 3), 1)
+    said = {(2, kept.name): of_topic, (4, ""): of_all}
+    image = MetadataImage(
+        configs={
+            ConfigResource(type, name): {"min.insync.replicas": value}
+            for (type, name), value in said.items()
+            if value is not None
+        }
+    )
+    settings = ControllerSettings(topics=TopicDefaults(min_in_sync_replicas=of_file))
+    assert settings.rules(image, kept) == Rules()
+    assert settings.rules(image._replace(features={ELIGIBLE_REPLICAS: 1}), kept) == Rules(
+        min_in_sync=expected
+    )

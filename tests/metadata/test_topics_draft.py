@@ -83,7 +83,8 @@ def test_eligible_leader_replicas_are_cleared_for_one_topic_or_all() -> None:
         topic("gone", 3),
     )
     one = folded(image, ClearElrRecord(topic_name="t")).image
-    assert one.topics["t"].partitions[0].eligible_leader_replicas == ()
+    cleared = one.topics["t"].partitions[0]
+    assert (cleared.eligible_leader_replicas, cleared.partition_epoch) == ((), 1)
     assert one.topics["t"].partitions[1] == image.topics["t"].partitions[1]
     assert one.topics["u"] is image.topics["u"]
     every = folded(

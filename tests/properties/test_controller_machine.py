@@ -1,10 +1,11 @@
 """Any history of a cluster's brokers, as its controller decides it: they come, stop, die and are
 forgotten, leaders propose in-sync replicas, operators elect, move, create and delete.
 
-- a leader is active, and in sync; in-sync replicas are replicas, and active but for the last;
+- a leader is active, and in sync; in-sync replicas are replicas, and active; who is eligible is not
+  in sync, and nobody is where enough are;
 - one leader for each leader epoch, and the epochs rise;
-- a leader was in sync before, or its leader said so, unless an unclean election was allowed or
-  asked for;
+- a leader was in sync before, or its leader said so, or was eligible, or led last; unless an
+  unclean election was allowed or asked for;
 - a proposal that did not see the newest state changes nothing;
 - the log alone gives the same state, and so does a snapshot of it.
 """
@@ -54,6 +55,7 @@ from tests.controller.sample_cluster import NOW, broker_registration, uuid
 
 BROKERS = tuple(map(BrokerId, range(1, 5)))
 TOPICS = ("t", "u", "clean")
+MIN_IN_SYNC = {"t": 2, "u": 1, "clean": 3}
 UNCLEAN = "unclean.leader.election.enable"
 
 brokers = st.sampled_from(BROKERS)
@@ -138,7 +140,8 @@ class ControllerMachine(RuleBasedStateMachine):
     # Topics.
 
     def create(self, name: str, *, partitions: int, factor: int) -> None:
-        topic = NewTopic(name, partitions, factor)
+        in_sync = (("min.insync.replicas", str(MIN_IN_SYNC[name])),)
+        topic = NewTopic(name, partitions, factor, configs=in_sync)
         self.feed(CreateTopics("token", (topic,), (uuid(self.next()),), self.next()))
 
     @rule(name=topics, partitions=st.integers(1, 4), factor=st.integers(1, 4), gone=rarely)
@@ -224,11 +227,13 @@ class ControllerMachine(RuleBasedStateMachine):
         active = {broker.id for broker in self.image.active_brokers()}
         for where, partition in self.partitions().items():
             replicas, isr = set(partition.replicas), partition.isr
+            eligible = partition.eligible_leader_replicas
             assert len(replicas) == len(partition.replicas) > 0, where
-            assert 0 < len(set(isr)) == len(isr), where
+            assert len({*isr, *eligible}) == len((*isr, *eligible)), where
+            assert not eligible or len(isr) < max(MIN_IN_SYNC.values()), where
             assert set(isr) <= replicas, where
             assert {*partition.adding_replicas, *partition.removing_replicas} <= replicas, where
-            assert len(isr) == 1 or set(isr) <= active, where
+            assert set(isr) <= active, where
             assert partition.leader == NO_LEADER or partition.leader in set(isr) & active, where
 
     @invariant()
@@ -249,8 +254,9 @@ class ControllerMachine(RuleBasedStateMachine):
             if partition.leader not in (before.leader, NO_LEADER):
                 assert epoch > before.leader_epoch, where
                 may_be_unclean = self.may_be_unclean or where[0] == self.unclean_topic()
-                was_in_sync = {*before.isr, *self.proposed}
-                assert may_be_unclean or partition.leader in was_in_sync, where
+                had_all = {*before.isr, *self.proposed, *before.eligible_leader_replicas}
+                led_last = partition.leader in before.last_known_elr
+                assert may_be_unclean or partition.leader in had_all or led_last, where
         self.before = now
         self.may_be_unclean = False
         self.proposed = frozenset()

@@ -259,6 +259,7 @@ class Stage:
                 yield (
                     f"  {index} leader={p.leader} epoch={p.leader_epoch} replicas={p.replicas}"
                     f" isr={p.isr}"
+                    + (f" elr={elr}" if (elr := p.eligible_leader_replicas) else "")
                     + (f" adding={p.adding_replicas}" if p.adding_replicas else "")
                     + (f" removing={p.removing_replicas}" if p.removing_replicas else "")
                     + (" recovering" if p.leader_recovery_state else "")

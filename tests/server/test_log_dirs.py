@@ -162,7 +162,7 @@ async def test_all_is_found_again_after_a_restart(simulation: Simulation) -> Non
             assert await running.read("t", partition=index) == [b"x"]
             assert running.partition("t", index).log.cuts == ()
         assert disks.homes("t") == before
-        assert running.topic("t").partitions[0].leader_epoch == 0, "a clean stop lost nothing"
+        assert running.topic("t").partitions[0].leader_recovery_state == 0, "nothing was lost"
 
 
 @pytest.mark.parametrize("error", [EIO, EROFS])
@@ -391,7 +391,7 @@ async def test_a_crash_of_one_folder_is_one_of_the_broker(simulation: Simulation
         assert await codes(running, "t", 3) == [0] * 3
     disks.b.remove(CLEAN_SHUTDOWN)
     async with serving(simulation, disks) as running:
-        assert [each.leader_epoch for each in running.topic("t").partitions] == [1, 1, 1]
+        assert [each.leader_epoch for each in running.topic("t").partitions] == [2, 2, 2]
 
 
 class ChainingWorkers(InlineWorkers):

@@ -298,7 +298,7 @@ class Machines:
     def is_loss_known(self) -> bool:
         """Whether the controller has taken whoever lost power out of sync. Were the others to leave
         before, it would be the last in sync, and lead again without what it lost: Kafka promises
-        no more, unless eligible leader replicas are on (KIP-966)."""
+        no more."""
         return not self._lost
 
     def _look(self, image: MetadataImage, delta: MetadataDelta) -> None:

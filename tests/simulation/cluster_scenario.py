@@ -244,7 +244,7 @@ async def _scenario(simulation: Simulation) -> None:
             world.is_ending = True
         await wait_in_sync(world)
         world.is_quiet = True
-    await _judge(world, producers)
+    await judge(world, producers)
 
 
 async def make_topics(
@@ -308,7 +308,7 @@ def _differing(world: ClusterWorld) -> dict[str, dict[int, Place]]:
     }
 
 
-async def _judge(world: ClusterWorld, producers: dict[str, ClusterProducer]) -> None:
+async def judge(world: ClusterWorld, producers: dict[str, ClusterProducer]) -> None:
     counts: dict[str, int] = {}
     for name, logs in world.machines.logs().items():
         world.logs.ended(name, logs)

@@ -38,13 +38,13 @@ def elects_who_is_out_of_sync(patch: Patch) -> None:
     """Any replica that lives, the least likely first."""
     elect: Original = partition_change._elect
 
-    def any_replica(before: PartitionImage, target: Any, candidates: Any, election: Any) -> Any:
+    def any_replica(before: PartitionImage, target: Any, candidates: Any, *rules: Any) -> Any:
         if candidates.may_lead(before, before.leader):
-            return elect(before, target, candidates, election)
+            return elect(before, target, candidates, *rules)
         for id in reversed(before.replicas):
             if candidates.may_lead(before, id):
                 return partition_change._Elected(id, is_unclean=True)
-        return elect(before, target, candidates, election)
+        return elect(before, target, candidates, *rules)
 
     patch.setattr(partition_change, "_elect", any_replica)
 
@@ -113,12 +113,12 @@ def _simulate_seeds(seen_as: str) -> None:
         try:
             simulate(seed)
         except BaseExceptionGroup as several:
-            first = _first(several)
+            first = first_of(several)
             if re.search(seen_as, str(first)):
                 raise first from several
 
 
-def _first(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

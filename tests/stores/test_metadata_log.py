@@ -275,7 +275,7 @@ def test_a_long_log_leaves_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     (name,) = (name for name in files.list(FOLDER) if name.startswith(f"{image.end_offset:020}"))
     assert name == f"{image.end_offset:020}-0000000001.checkpoint"
     replaced = read_changes(files, f"{FOLDER}/{name}")
-    assert len(replaced) == 5, "three features, a topic, a partition"
+    assert len(replaced) == 6, "four features, a topic, a partition"
     monkeypatch.setattr(replay, "_changes", nothing_below(image.end_offset))
     again = open_log(files)
     assert again.image.topics == image.topics
