@@ -20,6 +20,7 @@ from kafkalite.log.compaction import LogCleaning
 from kafkalite.log.compaction_plan import find_cleanable
 from kafkalite.log.compaction_records import OffsetMap
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.compression import Compression
@@ -47,7 +48,7 @@ def filled(files: OsFiles, codec: Compression, keys: int) -> PartitionLog:
             for number in range(first, first + RECORDS_PER_BATCH)
         ]
         batch = memoryview(build_batch(records, compression=codec))
-        log.append_as_leader(batch, leader_epoch=LeaderEpoch(0), now=NOW)
+        append_as_leader(log, batch, leader_epoch=LeaderEpoch(0), now=NOW)
     log.roll(NOW)
     return log
 

@@ -27,6 +27,7 @@ from crc32c import crc32c
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.opening import open_log
 from kafkalite.log.os_file import OsSlice
 from kafkalite.log.partition_log import PartitionLog
@@ -124,7 +125,7 @@ class Appending:
             shutil.rmtree(self.root, ignore_errors=True)
             self.log = open_one(files_in(self.root))
         self.data[0:8] = bytes(8)
-        self.log.append_as_leader(self.data, leader_epoch=EPOCH, now=NOW)
+        append_as_leader(self.log, self.data, leader_epoch=EPOCH, now=NOW)
 
 
 class Writing:
@@ -198,7 +199,7 @@ def read_rows(report: Report, root: str, seconds: float) -> None:
         config = TopicConfig(segment_bytes=size * (BATCHES // count))
         log = open_one(files_in(f"{root}/read-{count}"), config=config)
         for _ in range(BATCHES):
-            log.append_as_leader(memoryview(batch_of(4096)), leader_epoch=EPOCH, now=NOW)
+            append_as_leader(log, memoryview(batch_of(4096)), leader_epoch=EPOCH, now=NOW)
         assert len(log.segments) == count
         logs[count] = log
     offsets = [Offset(each) for each in Random(1).choices(range(BATCHES), k=1000)]
@@ -245,7 +246,7 @@ def open_rows(report: Report, root: str) -> None:
             log.roll(NOW)
             config = log.config._replace(segment_bytes=1 << 20)
             log.configure(config)
-            log.append_as_leader(memoryview(batch_of(200)), leader_epoch=EPOCH, now=NOW)
+            append_as_leader(log, memoryview(batch_of(200)), leader_epoch=EPOCH, now=NOW)
     close(directory)
     rounds = []
     for _ in range(ROUNDS):

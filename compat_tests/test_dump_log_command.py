@@ -16,6 +16,7 @@ from compat_tests.cluster_contents import fill
 from compat_tests.process import KafkaliteProcess
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.opening import open_log
 from kafkalite.log.scan import scan_batches
 from kafkalite.protocol.records.compression import Compression
@@ -69,7 +70,7 @@ def append_to(root: Path, name: str) -> None:
             ),
         ):
             epoch = LeaderEpoch(log.epochs.latest + (sequence == 2))
-            log.append_as_leader(memoryview(batch_bytes), leader_epoch=epoch, now=NOW)
+            append_as_leader(log, memoryview(batch_bytes), leader_epoch=epoch, now=NOW)
     log.close()
 
 

@@ -30,7 +30,7 @@ from kafkalite.log.folder_names import (
     parse_partition,
     set_aside_name,
 )
-from kafkalite.log.follower_log import restart_at
+from kafkalite.log.log_cuts import restart_at, truncate_to
 from kafkalite.log.log_opener import LogOpener
 from kafkalite.log.meta_properties import Meta
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
@@ -221,7 +221,7 @@ class LogDirectory:
         self, partition: TopicPartition, offset: Offset, now: TimestampMs
     ) -> None:
         """Truncate its log, with the recovery point on the disk lowered before more is appended."""
-        self.logs[partition].truncate_to(offset, now)
+        truncate_to(self.logs[partition], offset, now)
         self.checkpoints.write_recovery_points()
         self.checkpoints.limit_cleaner_offset(partition, offset)
 

@@ -1,5 +1,4 @@
-"""What a follower does to its log: it appends batches as its leader has them, byte for byte, and
-begins anew where the leader's begins.
+"""What a follower does to its log: it appends batches as its leader has them, byte for byte.
 
 Offsets and epochs stand in the batches and stay; segments roll before the same batch as the
 leader's did, so that the files of both are the same. One fetch is one write, unless a segment ends
@@ -8,17 +7,16 @@ within it.
 Kafka differs: it rolls for a whole fetch at once, so that its followers' segments begin elsewhere
 than their leader's.
 
-Source: Kafka's `UnifiedLog.appendAsFollower` and `truncateFullyAndStartAt`.
+Source: Kafka's `UnifiedLog.appendAsFollower`.
 """
 
 from __future__ import annotations
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.producer_replay import take_in_appended
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid, iter_headers
 from kafkalite.types import NO_PRODUCER_ID, LeaderEpoch, Offset, TimestampMs
-
-_ZERO = Offset(0)
 
 
 class BeginsBelowError(Exception):
@@ -62,18 +60,6 @@ def append_as_follower(
     return end
 
 
-def restart_at(log: PartitionLog, offset: Offset, now: TimestampMs) -> None:
-    """Drop every record, and begin anew at `offset`. Durable when it returns; the recovery point
-    has changed, which the checkpoint must tell before the next append."""
-    log.folder.make()
-    log.truncate_to(_ZERO, now)
-    segments = log.folder.segments
-    if segments.first_offset != offset:
-        segments.remove_above(Offset(-1))
-        log.folder.add_segment(offset, log.config, now)
-    log.begin_at(offset, now)
-
-
 def _check(
     log: PartitionLog, records: memoryview, position: int, header: BatchHeader, due: Offset
 ) -> None:
@@ -112,6 +98,6 @@ def _write(log: PartitionLog, records: memoryview, headers: list[BatchHeader]) -
         base_offset = header.base_offset
         segment.added(base_offset, header.last_offset, header.max_timestamp, header.size_bytes)
         if header.producer_id != NO_PRODUCER_ID:
-            log.take_in(segment, records, position, header, base_offset)
+            take_in_appended(log.producers, segment, records, position, header, base_offset)
         position += header.size_bytes
     log.end_offset = headers[-1].next_offset

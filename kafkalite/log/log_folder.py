@@ -120,6 +120,10 @@ class LogFolder:
         self.exists = self.epochs.is_kept = True
         self.epochs.is_synced = False
 
+    def sync_names(self) -> None:
+        """Have the disk know which files it holds."""
+        self._files.sync_folder(self.path)
+
     def unsynced(self, recovery_point: Offset) -> Unsynced:
         """What a loss of power might take; what lies below the recovery point was synced.
 

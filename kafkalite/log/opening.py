@@ -13,6 +13,7 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.log_folder import LogFolder
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.log.producer_replay import load_producers
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS, ProducerStates
 from kafkalite.log.recovery import LoadedSegments, LogLoader
 from kafkalite.log.segment import Segment
@@ -71,7 +72,6 @@ def open_log(
         jitter_seed=jitter_seed,
     )
     log = PartitionLog(
-        files,
         log_folder,
         config=config,
         end_offset=loaded.end_offset,
@@ -92,7 +92,7 @@ def _begin_at(
     log_start_offset = max(log.log_start_offset, log_start_offset)
     log.log_start_offset = log_start_offset
     log.epochs.truncate_from_start(log_start_offset)
-    log.load_producers(now)
+    load_producers(log, now)
     log.release_files()  # Of a thousand few are used, and the first use opens again.
 
 

@@ -1,44 +1,29 @@
-"""One partition's log on one broker: append, read, roll, truncate, and find by time.
+"""One partition's log on one broker: where it begins and ends, its segments, and reads.
 
-Nothing here waits. A batch goes from the buffer it was received in to the file by one write,
-stamped in place; a read gives a range of a file, to be sent as it is. Source: Kafka's `UnifiedLog`.
+Nothing here waits. A read gives a range of a file, to be sent as it is. Source: Kafka's
+`UnifiedLog`. What is done to a log has rooms of its own:
 
-What is too old goes by `retention`.
+    opening.py                          from its folder
+    leader_log.py, follower_log.py      append
+    log_cuts.py                         begin later, be cut at the end, begin anew
+    retention.py, compaction.py         take out what is too old, or has newer values
 """
 
 from __future__ import annotations
 
 from kafkalite.config.views import TopicConfig
-from kafkalite.errors import ErrorCode, InvariantError, KafkaError
-from kafkalite.log.files import Files
+from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.log_folder import LogFolder
-from kafkalite.log.log_results import NOTHING_READ, Appended, LogRead
+from kafkalite.log.log_results import NOTHING_READ, LogRead
 from kafkalite.log.log_sync import LogSync
-from kafkalite.log.producer_replay import (
-    check_coordinator_batches,
-    replay_producers,
-    take_in,
-)
 from kafkalite.log.producers import ProducerStates
-from kafkalite.log.recalled_batches import recall_batches
 from kafkalite.log.recovery import Cut
-from kafkalite.log.retired_files import RetiredFiles
-from kafkalite.log.scan import StoredBatch
 from kafkalite.log.segment import Segment
 from kafkalite.log.segment_times import TimestampOffset, find_max_timestamp, find_timestamp
 from kafkalite.log.transaction_index import AbortedTransaction
-from kafkalite.log.validation import AppendOrigin, BatchValidator, RecordValidation
-from kafkalite.protocol.records.batch import LOG_OVERHEAD, BatchHeader, stamp
+from kafkalite.log.validation import BatchValidator, RecordValidation
 from kafkalite.protocol.records.times import LookupBudget
-from kafkalite.types import (
-    NO_PRODUCER_ID,
-    NO_TIMESTAMP,
-    LeaderEpoch,
-    Offset,
-    TimestampMs,
-)
-
-_CLIENT = AppendOrigin.CLIENT
+from kafkalite.types import LeaderEpoch, Offset, TimestampMs
 
 
 class PartitionLog:
@@ -50,7 +35,6 @@ class PartitionLog:
 
     __slots__ = (
         "_config",
-        "_files",
         "_record_validation",
         "_segments",
         "_snapshots",
@@ -68,7 +52,6 @@ class PartitionLog:
 
     def __init__(
         self,
-        files: Files,
         folder: LogFolder,
         *,
         config: TopicConfig,
@@ -77,7 +60,6 @@ class PartitionLog:
         producers: ProducerStates,
         record_validation: RecordValidation,
     ) -> None:
-        self._files = files
         self.folder = folder
         self._record_validation = record_validation
         self._segments = folder.segments
@@ -144,106 +126,6 @@ class PartitionLog:
     def size_bytes(self) -> int:
         """Bytes of all `.log` files."""
         return sum(segment.size for segment in self._segments.all)
-
-    # Append.
-
-    def append_as_leader(
-        self,
-        records: memoryview,
-        *,
-        leader_epoch: LeaderEpoch,
-        now: TimestampMs,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        marker_bumps_epoch: bool = False,
-    ) -> Appended:
-        """Give the batches in `records` the next offsets and write them, stamping them in place.
-
-        `KafkaError` refuses them all and leaves the log as it was; `records` may be stamped then.
-        `marker_bumps_epoch`: see `ProducerStates.check_marker`.
-        """
-        validator = self._validator
-        if validator.target is None:
-            headers = validator.check(records, now, origin)
-        else:
-            records, headers = validator.recompress(records, now, origin)
-        first = headers[0]
-        base_offset = self.end_offset
-        if origin is _CLIENT:
-            if first.producer_id != NO_PRODUCER_ID:
-                duplicate = self.producers.check(first, base_offset)
-                if duplicate is not None:
-                    return Appended.repeated(duplicate)
-        else:
-            check_coordinator_batches(
-                self.producers, records, headers, base_offset, bumps_epoch=marker_bumps_epoch
-            )
-        offset: int = base_offset
-        position, latest = 0, NO_TIMESTAMP
-        for header in headers:
-            stamp(records, position, base_offset=offset, leader_epoch=leader_epoch)
-            position += header.batch_length + LOG_OVERHEAD
-            offset += header.last_offset_delta + 1
-            if header.max_timestamp > latest:
-                latest = header.max_timestamp
-        last_offset = Offset(offset - 1)
-        self._write(records, headers, last_offset, latest, leader_epoch, now)
-        return Appended(
-            base_offset,
-            last_offset,
-            now if validator.stamps_append_time else NO_TIMESTAMP,
-            len(records),
-        )
-
-    def _write(
-        self,
-        records: memoryview,
-        headers: list[BatchHeader],
-        last_offset: Offset,
-        latest: TimestampMs,
-        leader_epoch: LeaderEpoch,
-        now: TimestampMs,
-    ) -> None:
-        size = len(records)
-        active = self._segments.active
-        if active.should_roll(size, last_offset, latest, now):
-            if size > self._config.segment_bytes:
-                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
-            self.roll(now)
-            active = self._segments.active
-        if not self.folder.exists:
-            self.folder.make()
-        if leader_epoch != self.epochs.latest:
-            self.epochs.assign(leader_epoch, self.end_offset)
-        active.append(records)  # The last thing that can fail: from here on it is appended.
-        base_offset: int = self.end_offset
-        position = 0
-        for header in headers:
-            end = base_offset + header.last_offset_delta
-            size = header.batch_length + LOG_OVERHEAD
-            active.added(base_offset, end, header.max_timestamp, size)
-            if header.producer_id != NO_PRODUCER_ID:
-                self.take_in(active, records, position, header, Offset(base_offset))
-            position += size
-            base_offset = end + 1
-        self.end_offset = active.end_offset
-
-    def take_in(
-        self,
-        segment: Segment,
-        records: memoryview,
-        position: int,
-        header: BatchHeader,
-        base_offset: Offset,
-    ) -> None:
-        """Have the batch at `position` of `records`, which the segment has now with that base
-        offset, tell on its producer."""
-        if not header.is_control:
-            self.producers.appended(header, base_offset, header.max_timestamp)
-            return
-        stored = header._replace(base_offset=base_offset)
-        aborted = take_in(self.producers, StoredBatch(0, stored, records, position))
-        if aborted is not None:
-            segment.aborted.add(aborted)
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Lead from `end_offset` on: the epoch is in the file even before its first append."""
@@ -328,78 +210,19 @@ class PartitionLog:
         latest = max(self._segments.all, key=lambda segment: segment.max_timestamp)
         return find_max_timestamp(latest, budget or LookupBudget())
 
-    # Cut, sync, close.
-
-    def delete_records(self, offset: Offset) -> None:
-        """Begin at `offset`, unless the log does later already.
-
-        Producers keep what is known of them, and segments stay until `retire_below`: the checkpoint
-        of log starts tells where to begin in them.
-        """
-        if offset > self.end_offset:
-            raise InvariantError(
-                f"{self.folder.path}: a log of {self.end_offset} cannot begin at {offset}"
-            )
-        if offset > self.log_start_offset:
-            self.log_start_offset = offset
-            self.epochs.truncate_from_start(offset)
-
-    def retire_below(self, offset: Offset) -> RetiredFiles:
-        """Begin at `offset` or later, and let go of all segments below it but the active one.
-
-        `OSError` leaves the segments that the disk did not let go."""
-        self.delete_records(offset)
-        return self.folder.retire_below(offset)
-
-    def truncate_to(self, offset: Offset, now: TimestampMs = NO_TIMESTAMP) -> None:
-        """Drop every record at or above `offset`, and what else stands in the same batch.
-
-        Durable when it returns: what was dropped does not come back, whatever is appended next. The
-        recovery point may have fallen, which the checkpoint must tell before the next append.
-        """
-        if offset >= self.end_offset:
-            # A leader without records has noted its epoch, of which another one knows nothing.
-            self.epochs.truncate_from_end(self.end_offset)
-            return
-        folder = self.folder.path
-        self.folder.make()
-        if self._segments.remove_above(offset):
-            self._segments.active.truncate_to(offset, now)
-        else:
-            self.folder.add_segment(offset, self._config, now)
+    def ends_at(self, offset: Offset) -> None:
+        """It was cut there."""
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self._sync = None
-        self.epochs.truncate_from_end(offset)
-        self.epochs.save(sync=True)
-        self.load_producers(now)
-        self._files.sync_folder(folder)
 
-    def begin_at(self, offset: Offset, now: TimestampMs) -> None:
-        """It has one segment, without records, which was made to begin at `offset`."""
+    def begins_at(self, offset: Offset) -> None:
+        """It has one segment, without records, which was made to begin there."""
         self.end_offset = self.log_start_offset = self.recovery_point = offset
         self.flush_at = offset + self._config.flush_messages
-        self.load_producers(now)
-        self._files.sync_folder(self.folder.path)
 
-    def load_producers(self, now: TimestampMs) -> None:
-        """Have `producers` know what the log has of them."""
-        segments = self._segments
-        lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
-        start = self._snapshots.load(
-            self.producers,
-            end_offset=self.end_offset,
-            now=now,
-            kept=segments.base_offsets,
-            limit=next(lost, None),
-        )
-        if start is None:
-            start = self.log_start_offset
-        else:
-            recall_batches(self.producers, segments.all, start)
-        if start < self.end_offset:
-            replay_producers(self.producers, self._segments.all, start, self.end_offset)
+    # Sync, close.
 
     def sync(self) -> None:
         """Return when all records so far would survive a loss of power."""

@@ -1,5 +1,5 @@
-"""What the batches of a log tell of its producers: read again when it is opened, and one by one as
-they are appended.
+"""What a log tells of its producers: its last snapshot and the batches behind it when it is opened,
+and one batch after the other as they are appended.
 
 Source: Kafka's `ProducerStateManager`, `ProducerAppendInfo` and `UnifiedLog.rebuildProducerState`.
 """
@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.files import Buffer
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import ProducerStates
+from kafkalite.log.recalled_batches import recall_batches
 from kafkalite.log.scan import StoredBatch, scan_batches
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction
@@ -21,6 +23,25 @@ from kafkalite.types import NO_PRODUCER_ID, Offset, TimestampMs
 
 _CONTROL_BATCH_BYTES = 1 << 16
 """A control batch holds one record of a few bytes, and no Kafka compresses it."""
+
+
+def load_producers(log: PartitionLog, now: TimestampMs) -> None:
+    """Have `log.producers` know what the log has of them."""
+    segments = log.folder.segments
+    lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
+    start = log.folder.snapshots.load(
+        log.producers,
+        end_offset=log.end_offset,
+        now=now,
+        kept=segments.base_offsets,
+        limit=next(lost, None),
+    )
+    if start is None:
+        start = log.log_start_offset
+    else:
+        recall_batches(log.producers, segments.all, start)
+    if start < log.end_offset:
+        replay_producers(log.producers, segments.all, start, log.end_offset)
 
 
 def replay_producers(
@@ -39,33 +60,49 @@ def replay_producers(
         for batch in scan_batches(segment.file, found.position, segment.size):
             if batch.header.base_offset >= end:
                 return
-            aborted = take_in(producers, batch)
-            if aborted is not None:
-                segment.aborted.add(aborted)
+            _take_in(producers, segment, batch)
         segment.aborted.is_lost = False
         if not is_last:
             segment.aborted.save()
 
 
-def take_in(producers: ProducerStates, batch: StoredBatch) -> AbortedTransaction | None:
-    """Let one stored batch tell on its producer, if it has one: the transaction that it aborts."""
+def _take_in(producers: ProducerStates, segment: Segment, batch: StoredBatch) -> None:
+    """Let a batch of the segment tell on its producer, if it has one, and what it aborts."""
     header = batch.header
     if header.producer_id == NO_PRODUCER_ID:
-        return None
+        return
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)
-        return None
+        return
     for marker in _read_markers(batch):
         first = producers.transaction_ended(header, marker.coordinator_epoch, marker.timestamp)
         if first is not None and not marker.is_commit:
             stable = producers.first_unstable_offset
-            return AbortedTransaction(
-                header.producer_id,
-                first,
-                header.last_offset,
-                header.next_offset if stable is None else stable,
+            segment.aborted.add(
+                AbortedTransaction(
+                    header.producer_id,
+                    first,
+                    header.last_offset,
+                    header.next_offset if stable is None else stable,
+                )
             )
-    return None
+
+
+def take_in_appended(
+    producers: ProducerStates,
+    segment: Segment,
+    records: memoryview,
+    position: int,
+    header: BatchHeader,
+    base_offset: Offset,
+) -> None:
+    """Let the batch at `position` of `records`, which the segment has now with that base offset,
+    tell on its producer. It has one."""
+    if not header.is_control:
+        producers.appended(header, base_offset, header.max_timestamp)
+        return
+    stored = header._replace(base_offset=base_offset)
+    _take_in(producers, segment, StoredBatch(0, stored, records, position))
 
 
 def check_coordinator_batches(

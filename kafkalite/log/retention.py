@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import NamedTuple
 
+from kafkalite.log.log_cuts import retire_below
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.segment import Segment
@@ -108,5 +109,5 @@ def _delete(log: PartitionLog, count: int, reason: str, now: TimestampMs) -> Del
     due = log.segments[:count]
     if count == len(log.segments):
         log.roll(now)
-    retired = log.retire_below(log.segments[count].base_offset)
+    retired = retire_below(log, log.segments[count].base_offset)
     return Deletion(tuple(segment.base_offset for segment in due), reason, retired)

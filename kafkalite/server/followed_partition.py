@@ -10,6 +10,7 @@ import logging
 
 from kafkalite.errors import CorruptRecordError, ErrorCode
 from kafkalite.log.follower_log import BeginsBelowError, append_as_follower
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.protocol.messages.fetch import EpochEndOffset, FetchPartition, PartitionData
 from kafkalite.replica.follower import LogPoint, PartitionFollower, Step, truncation_offset
 from kafkalite.replica.follower_session import PartitionKey
@@ -145,7 +146,7 @@ class FollowedPartition:
         partition.followed(data.high_watermark, size_bytes)
         start = min(data.log_start_offset, partition.high_watermark)
         if start > log.log_start_offset:
-            log.delete_records(Offset(start))
+            delete_records(log, Offset(start))
             partition.log_start_moved()
 
     def _where_it_parts(self, diverging: EpochEndOffset) -> Offset:

@@ -13,6 +13,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.epochs import EpochEnd
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
@@ -147,7 +148,8 @@ class Partition(PartitionWaits):
         if acks == ACKS_ALL and not leader.has_enough_replicas:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
         log = self.log
-        appended = log.append_as_leader(
+        appended = append_as_leader(
+            log,
             records,
             leader_epoch=leader.leader_epoch,
             now=now,

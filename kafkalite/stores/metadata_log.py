@@ -35,6 +35,8 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.log.files import Files
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
@@ -156,7 +158,7 @@ class MetadataLog:
             raise CorruptRecordError(str(error)) from error
         for cut in log.cuts:
             _log.warning("a crash tore the end of the metadata log: %s", cut)
-        log.truncate_to(end_offset, now)
+        truncate_to(log, end_offset, now)
         if log.end_offset != end_offset:
             raise InvariantError(f"{folder} ends at {log.end_offset}, and was read to {end_offset}")
         log.folder.make()
@@ -253,7 +255,8 @@ class MetadataLog:
     # Writing.
 
     def _append(self, batch: bytearray, now: TimestampMs) -> None:
-        self._log.append_as_leader(
+        append_as_leader(
+            self._log,
             memoryview(batch),
             leader_epoch=LeaderEpoch(self.epoch),
             now=now,

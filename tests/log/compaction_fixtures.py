@@ -12,6 +12,7 @@ from kafkalite.log.compaction_plan import LogToClean, find_cleanable
 from kafkalite.log.compaction_records import OffsetMap
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.log.scan import scan_batches
@@ -180,6 +181,6 @@ class Transactional(World):
             producer_epoch=ProducerEpoch(0),
             timestamp=NOW,
         )
-        return self.log.append_as_leader(
-            memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+        return append_as_leader(
+            self.log, memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
         ).base_offset

@@ -8,6 +8,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.log import opening
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import RecordValidation
@@ -94,7 +95,7 @@ def idempotent(sequence: int, count: int = 1, *, producer: int = 9, epoch: int =
 def append(
     log: PartitionLog, data: bytearray, *, now: TimestampMs = NOW, epoch: LeaderEpoch = EPOCH
 ) -> Appended:
-    return log.append_as_leader(memoryview(data), leader_epoch=epoch, now=now)
+    return append_as_leader(log, memoryview(data), leader_epoch=epoch, now=now)
 
 
 def read(

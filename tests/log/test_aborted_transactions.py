@@ -7,6 +7,8 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
@@ -50,7 +52,7 @@ class World:
             base_sequence=sequence,
             is_transactional=True,
         )
-        self.log.append_as_leader(memoryview(batch), leader_epoch=EPOCH, now=NOW)
+        append_as_leader(self.log, memoryview(batch), leader_epoch=EPOCH, now=NOW)
 
     def end(
         self,
@@ -67,7 +69,8 @@ class World:
             producer_epoch=ProducerEpoch(epoch),
             timestamp=NOW,
         )
-        self.log.append_as_leader(
+        append_as_leader(
+            self.log,
             memoryview(batch),
             leader_epoch=EPOCH,
             now=NOW,
@@ -183,7 +186,7 @@ def test_what_is_cut_is_in_no_index() -> None:
     for _ in range(2):
         world.write(7)
         world.end(7, commits=False)
-    world.log.truncate_to(Offset(3))
+    truncate_to(world.log, Offset(3))
     assert world.aborted(0) == [(7, 0, 1)]
     assert world.log.producers.first_unstable_offset == 2
     world.log.close()

@@ -7,6 +7,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
     BrokerEpoch,
@@ -187,7 +188,7 @@ def test_what_was_deleted_before_it_does_not_come_back(files: CountingFiles) -> 
     append(log, batch())
     close(directory)
     directory, log = start(files)
-    log.delete_records(Offset(1))
+    delete_records(log, Offset(1))
     close(directory)
     files.crash()
     assert start(files)[1].log_start_offset == 1

@@ -7,6 +7,7 @@ import pytest
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log import compaction_records
 from kafkalite.log.compaction import CleaningAbortedError
+from kafkalite.log.log_cuts import delete_records, retire_below
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.protocol.records.batch import TimestampType, read_header
 from kafkalite.protocol.records.compression import Compression
@@ -411,8 +412,8 @@ def test_a_cleaning_ends_when_its_segments_are_deleted() -> None:
     steps = cleaning(world.files, world.log, LATER).steps()
     for _ in range(3):
         next(steps).run()
-    world.log.delete_records(Offset(1))
-    world.log.retire_below(Offset(1))
+    delete_records(world.log, Offset(1))
+    retire_below(world.log, Offset(1))
     with pytest.raises(CleaningAbortedError):
         next(steps)
     assert world.seen() == [(1, b"a", b"2")]

@@ -7,6 +7,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.compaction_plan import LogToClean, find_cleanable, group_segments
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.segment import MAX_RELATIVE_OFFSET, Segment
 from kafkalite.protocol.records.record import Record, build_batch
@@ -66,7 +67,7 @@ def test_a_checkpoint_outside_of_the_log_does_not_count(
     checkpoint: int | None, dirty_from: int, is_wrong: bool
 ) -> None:
     log = log_of(NOW, NOW, NOW, NOW)
-    log.delete_records(Offset(1))
+    delete_records(log, Offset(1))
     found = measured(log, checkpoint=checkpoint)
     assert (found.first_dirty_offset, found.checkpoint_is_wrong) == (dirty_from, is_wrong)
 

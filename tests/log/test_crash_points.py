@@ -20,6 +20,7 @@ from kafkalite.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_o
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import delete_old_segments
@@ -240,7 +241,7 @@ def test_retention_of_all_there_is(end: End, synced: bool) -> None:
 
 @every_end
 def test_a_truncation(end: End) -> None:
-    for crash in crashes(end, 6, synced=True, step=lambda log: log.truncate_to(Offset(3), NOW)):
+    for crash in crashes(end, 6, synced=True, step=lambda log: truncate_to(log, Offset(3), NOW)):
         crash.synced_end = 3  # The rest was to go.
         log = opened(crash.disk)
         assert 3 <= log.end_offset <= 6
@@ -346,11 +347,11 @@ def test_a_checkpoint(end: End, stops: bool) -> None:
         log = orders(directory)
         filled(log, 3)
         log.sync()
-        log.delete_records(Offset(1))
+        delete_records(log, Offset(1))
         writes_as_it_runs(directory)
         filled(log, 2)
         log.sync()
-        log.delete_records(Offset(3))
+        delete_records(log, Offset(3))
         files.die_within(steps)
         with suppress(OSError):
             close(directory) if stops else writes_as_it_runs(directory)

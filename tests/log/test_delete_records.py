@@ -7,6 +7,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import delete_old_segments
 from kafkalite.types import LeaderEpoch, Offset
@@ -37,7 +38,7 @@ def log_of(count: int, files: MemoryFiles | None = None) -> PartitionLog:
 
 def delete(log: PartitionLog, offset: int) -> None:
     """Delete, and let retention look."""
-    log.delete_records(Offset(offset))
+    delete_records(log, Offset(offset))
     delete_old_segments(log, high_watermark=log.end_offset, now=NOW)
 
 
@@ -51,7 +52,7 @@ def names(files: MemoryFiles, suffix: str) -> list[int]:
 
 def test_what_is_below_cannot_be_read_any_more() -> None:
     log = log_of(6)
-    log.delete_records(Offset(3))
+    delete_records(log, Offset(3))
     assert log.log_start_offset == 3
     with pytest.raises(KafkaError) as refused:
         read(log, 2)
@@ -63,7 +64,7 @@ def test_what_is_below_cannot_be_read_any_more() -> None:
 def test_a_batch_in_which_the_log_begins_is_read_whole() -> None:
     log = open_log()
     append(log, batch(1, 2, 3))
-    log.delete_records(Offset(1))
+    delete_records(log, Offset(1))
     assert headers(read(log, 1))[0].base_offset == 0
 
 
@@ -85,15 +86,15 @@ def test_whole_segments_go_but_never_the_last(offset: int, kept: list[int]) -> N
 
 def test_the_start_never_falls() -> None:
     log = log_of(6)
-    log.delete_records(Offset(5))
-    log.delete_records(Offset(2))
+    delete_records(log, Offset(5))
+    delete_records(log, Offset(2))
     assert log.log_start_offset == 5
 
 
 def test_beyond_the_end_is_no_place_to_begin() -> None:
     log = log_of(2)
     with pytest.raises(InvariantError):
-        log.delete_records(Offset(3))
+        delete_records(log, Offset(3))
     assert log.log_start_offset == 0
 
 
@@ -107,7 +108,7 @@ def test_appends_go_on_where_all_was_deleted() -> None:
 
 def test_epochs_below_are_forgotten() -> None:
     log = log_of(4)
-    log.delete_records(Offset(3))
+    delete_records(log, Offset(3))
     assert log.epochs.starts[0].start_offset == 3
 
 
@@ -169,7 +170,7 @@ def test_times_are_looked_up_among_what_is_left() -> None:
     log = open_log()
     for timestamp in (NOW, NOW + 1, NOW + 2):
         append(log, batch(timestamp))
-    log.delete_records(Offset(2))
+    delete_records(log, Offset(2))
     found = log.offset_for_timestamp(NOW)
     assert found is not None
     assert found.offset == 2

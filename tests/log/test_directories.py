@@ -14,6 +14,7 @@ from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.folder_names import METADATA_PARTITION
+from kafkalite.log.log_cuts import delete_records, retire_below
 from kafkalite.log.meta_properties import LogDirectoryError, Meta, format_meta
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import (
@@ -201,7 +202,7 @@ def test_a_topic_that_is_made_again_begins_anew(files: MemoryFiles, *, is_stray:
     log = open_orders(directory)
     for _ in range(3):
         append(log, batch())
-    log.delete_records(Offset(2))
+    delete_records(log, Offset(2))
     stop(directory, high_watermark=3)
     again = open_directory(files)
     assert again.checkpoints.high_watermarks == {ORDERS: 3}
@@ -422,7 +423,7 @@ def start_within_a_segment(directory: LogDirectory) -> None:
     log = open_orders(directory)
     for _ in range(3):
         append(log, batch())
-    log.delete_records(Offset(2))
+    delete_records(log, Offset(2))
 
 
 def test_a_start_within_a_segment_is_remembered_over_a_clean_stop(files: MemoryFiles) -> None:
@@ -463,7 +464,7 @@ def test_a_start_at_a_segment_is_no_line_of_the_checkpoint(files: MemoryFiles) -
     append(log, batch())
     log.roll(NOW)
     append(log, batch())
-    log.retire_below(Offset(1))
+    retire_below(log, Offset(1))
     assert directory.checkpoints.find_log_starts() == {}
 
 

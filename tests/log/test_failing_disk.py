@@ -10,6 +10,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files import Buffer
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.memory_bytes import MemoryBytes
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.compression import Compression
@@ -62,11 +63,11 @@ def test_any_one_failure_refuses_one_append_and_no_more() -> None:
             data = idempotent(number)
             epoch = LeaderEpoch(number // 3)
             try:
-                log.append_as_leader(memoryview(data), leader_epoch=epoch, now=NOW)
+                append_as_leader(log, memoryview(data), leader_epoch=epoch, now=NOW)
             except OSError:
                 failures += 1
                 again = idempotent(number)
-                log.append_as_leader(memoryview(again), leader_epoch=epoch, now=NOW)
+                append_as_leader(log, memoryview(again), leader_epoch=epoch, now=NOW)
         files.left = -1
         expected = stored(log)
         assert [header.base_sequence for header in headers(expected)] == list(range(8))
@@ -90,8 +91,8 @@ def test_a_malformed_marker_is_refused_before_it_is_written() -> None:
         is_control=True,
     )
     with pytest.raises(KafkaError) as caught:
-        log.append_as_leader(
-            memoryview(bad), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+        append_as_leader(
+            log, memoryview(bad), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
         )
     assert caught.value.code is ErrorCode.INVALID_RECORD
     assert log.end_offset == 1
@@ -114,8 +115,8 @@ def test_a_marker_ends_the_transaction() -> None:
         producer_epoch=ProducerEpoch(0),
         timestamp=NOW,
     )
-    log.append_as_leader(
-        memoryview(marker), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+    append_as_leader(
+        log, memoryview(marker), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
     )
     unstable: Offset | None = log.producers.first_unstable_offset
     assert unstable is None
@@ -132,7 +133,7 @@ def test_a_marker_that_holds_megabytes_is_refused_unread() -> None:
         is_control=True,
     )
     with pytest.raises(KafkaError, match="decompress to more than 65536 bytes") as caught:
-        log.append_as_leader(
-            memoryview(large), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+        append_as_leader(
+            log, memoryview(large), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
         )
     assert caught.value.code is ErrorCode.INVALID_RECORD

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.follower_log import BeginsBelowError, append_as_follower, restart_at
+from kafkalite.log.follower_log import BeginsBelowError, append_as_follower
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import restart_at
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
@@ -134,8 +136,8 @@ def test_aborted_transactions_are_in_the_index_too() -> None:
         producer_epoch=ProducerEpoch(0),
         timestamp=NOW,
     )
-    leader.append_as_leader(
-        memoryview(marker), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+    append_as_leader(
+        leader, memoryview(marker), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
     )
     copy(leader, follower)
     assert follower.producers.first_unstable_offset is None

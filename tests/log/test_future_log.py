@@ -17,6 +17,7 @@ from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.folder_names import is_cut, partition_set_aside, set_aside_name
 from kafkalite.log.follower_log import append_as_follower
 from kafkalite.log.future_log import FutureLog, Moved, SourceRefusedError
+from kafkalite.log.log_cuts import retire_below, truncate_to
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
@@ -105,7 +106,7 @@ def test_one_without_records_needs_no_folder() -> None:
 def test_it_begins_where_the_log_does() -> None:
     directories = filled([MemoryFiles(), MemoryFiles()], 7)
     source, target = directories.live
-    source.logs[KEY].retire_below(Offset(3)).remove()
+    retire_below(source.logs[KEY], Offset(3)).remove()
     log = moved(directories).log
     assert (log.first_segment_offset, log.log_start_offset, log.end_offset) == (3, 3, 7)
     assert target.checkpoints.log_starts == {}
@@ -116,7 +117,7 @@ def test_an_empty_one_goes_on_at_its_offset() -> None:
     source = directories.live[0]
     old = source.logs[KEY]
     old.roll(NOW)
-    old.retire_below(Offset(7)).remove()
+    retire_below(old, Offset(7)).remove()
     log, _ = moved(directories)
     assert (log.log_start_offset, log.end_offset) == (7, 7)
     target = directories.live[1]
@@ -154,12 +155,12 @@ def test_it_is_not_current_when_the_log_lost_what_comes_next() -> None:
     source = directories.live[0]
     old = source.logs[KEY]
     slow = begun(directories)
-    old.retire_below(Offset(4)).remove()
+    retire_below(old, Offset(4)).remove()
     assert not slow.is_current
     again = begun(directories)
     copy(again)
     was_current = again.is_current
-    old.truncate_to(Offset(5), NOW)
+    truncate_to(old, Offset(5), NOW)
     assert (was_current, again.is_current) == (True, False)
     gone = begun(directories)
     source.delete_partition(KEY, Uuid(bytes(16)))

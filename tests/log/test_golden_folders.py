@@ -8,6 +8,7 @@ from kafkalite.log.checkpoints import format_partition_metadata
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files import read_part
 from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.producer_replay import replay_producers
 from kafkalite.log.producer_snapshots import format_snapshot, parse_snapshot
 from kafkalite.log.producers import ProducerStates
@@ -241,7 +242,8 @@ def test_what_is_appended_stands_behind_and_the_folder_is_sound(name: str, clean
     log = open_golden(name, clean=clean, files=files)
     end = log.end_offset
     for value in (b"one", b"two"):
-        log.append_as_leader(
+        append_as_leader(
+            log,
             memoryview(build_batch([Record(b"key", value, (), NOW)])),
             leader_epoch=LeaderEpoch(max(log.epochs.latest, 0) + 1),
             now=NOW,

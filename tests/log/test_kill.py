@@ -13,6 +13,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.log import opening
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.scan import scan_batches
 from kafkalite.protocol.records.batch import crc_is_valid
@@ -48,7 +49,7 @@ def append_until_killed(root: str) -> None:
             producer_epoch=ProducerEpoch(0),
             base_sequence=sequence,
         )
-        log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
+        append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
         sequence += 1
         os.write(1, b"%d\n" % offset)
 

@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import delete_old_segments
 from kafkalite.types import LeaderEpoch, Offset
@@ -82,7 +83,7 @@ def test_a_cut_meanwhile_leaves_the_recovery_point_down(files: MemoryFiles) -> N
     append(log, batch())
     sync = log.begin_sync()
     sync.run()
-    log.truncate_to(Offset(1), NOW)
+    truncate_to(log, Offset(1), NOW)
     append(log, batch())
     log.end_sync(sync, is_durable=True)
     assert log.recovery_point == 0

@@ -12,6 +12,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.os_file import OsSlice
 from kafkalite.types import BrokerId, Offset, TopicPartition
 from tests.log.log_fixtures import EPOCH, NOW, TOPIC_ID, batch, close
@@ -67,7 +68,7 @@ def open_all(files: Watched) -> LogDirectory:
 
 def append_to_all(directory: LogDirectory) -> None:
     for log in directory.logs.values():
-        log.append_as_leader(memoryview(batch()), leader_epoch=EPOCH, now=NOW)
+        append_as_leader(log, memoryview(batch()), leader_epoch=EPOCH, now=NOW)
 
 
 def read_everything(directory: LogDirectory, expected: int) -> None:

@@ -9,6 +9,7 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log import opening
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.batch import crc_is_valid
 from kafkalite.types import LeaderEpoch, Offset, ProducerId, TimestampMs, Uuid
@@ -129,7 +130,7 @@ class TestReading:
         append(log, batch())
         before = stored(log)
         found = log.read(Offset(1), max_bytes=999, max_offset=Offset(2), first_batch_whole=True)
-        log.truncate_to(Offset(0), NOW)
+        truncate_to(log, Offset(0), NOW)
         log.close()
         assert taken(found) == before[SIZE:]
 
@@ -244,7 +245,7 @@ class TestProducers:
         log = open_log()
         append(log, idempotent(0))
         append(log, idempotent(1))
-        log.truncate_to(Offset(1), NOW)
+        truncate_to(log, Offset(1), NOW)
         state = log.producers.get(ProducerId(9))
         assert state is not None
         assert state.last_sequence == 0
@@ -291,7 +292,7 @@ class TestTruncating:
         log = open_log(config=TopicConfig(segment_bytes=200))
         for _ in range(4):
             append(log, batch(1, 2, 3))
-        log.truncate_to(Offset(7), NOW)
+        truncate_to(log, Offset(7), NOW)
         assert log.end_offset == 7
         assert [header.base_offset for header in headers(stored(log))] == [0, 3]
         assert append(log, batch()).base_offset == 7
@@ -299,14 +300,14 @@ class TestTruncating:
     def test_above_the_end_nothing_happens(self) -> None:
         log = open_log()
         append(log, batch())
-        log.truncate_to(Offset(1), NOW)
-        log.truncate_to(Offset(9), NOW)
+        truncate_to(log, Offset(1), NOW)
+        truncate_to(log, Offset(9), NOW)
         assert log.end_offset == 1
 
     def test_below_the_first_segment_all_goes(self) -> None:
         log = open_log(log_start_offset=10)
         append(log, batch())
-        log.truncate_to(Offset(4), NOW)
+        truncate_to(log, Offset(4), NOW)
         assert (log.log_start_offset, log.end_offset, base_offsets(log)) == (4, 4, [4])
         assert append(log, batch()).base_offset == 4
 
@@ -315,7 +316,7 @@ class TestTruncating:
         append(log, batch())
         log.begin_epoch(LeaderEpoch(9))
         assert log.epochs.latest == 9
-        log.truncate_to(Offset(0), NOW)
+        truncate_to(log, Offset(0), NOW)
         assert log.epochs.starts == ()
 
     def test_survives_a_loss_of_power_at_once(self) -> None:
@@ -324,7 +325,7 @@ class TestTruncating:
         append(log, batch(1))
         append(log, batch(2))
         log.sync()
-        log.truncate_to(Offset(1), NOW)
+        truncate_to(log, Offset(1), NOW)
         files.crash()
         again = open_log(files, clean=False)
         assert (again.end_offset, again.recovery_point) == (1, 0)
@@ -337,8 +338,8 @@ class TestOpening:
         assert (log.log_start_offset, log.end_offset, log.size_bytes) == (0, 0, 0)
         log.begin_epoch(EPOCH)
         log.roll(NOW)
-        log.delete_records(Offset(0))
-        log.truncate_to(Offset(0), NOW)
+        delete_records(log, Offset(0))
+        truncate_to(log, Offset(0), NOW)
         assert (read(log, 0), log.offset_of_max_timestamp()) == (b"", None)
         assert log.offset_for_timestamp(NOW) is None
         log.sync()

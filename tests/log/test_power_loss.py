@@ -10,6 +10,7 @@ import pytest
 
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.types import Offset, Uuid
 from tests.log.log_fixtures import FOLDER, append, batch, open_log
 from tests.log.test_directories import ORDERS, open_directory, open_orders, stop
@@ -85,7 +86,7 @@ def test_a_topic_that_is_made_again_keeps_its_records_over_a_crash() -> None:
     log = open_orders(directory)
     for _ in range(3):
         append(log, batch())
-    log.delete_records(Offset(2))
+    delete_records(log, Offset(2))
     stop(directory)
     directory = open_directory(files)
     open_orders(directory)

@@ -13,6 +13,7 @@ from kafkalite.log import opening
 from kafkalite.log.files import read_part
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import LeaderEpoch, Offset
 from tests.log.log_fixtures import EPOCH, FOLDER, NOW, TOPIC_ID, append, batch, stored
@@ -111,7 +112,7 @@ def test_what_a_kill_leaves_behind_the_records_is_cut(files: OsFiles, tmp_path: 
 def test_a_truncation_ends_it(files: OsFiles, tmp_path: Path) -> None:
     log = open_log(files)
     fill(log, 3)
-    log.truncate_to(Offset(1))
+    truncate_to(log, Offset(1))
     assert sizes(tmp_path) == {".log": ONE}
     fill(log, 1)
     log.sync()

@@ -10,6 +10,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import AppendOrigin
@@ -242,8 +243,8 @@ def test_a_key_is_wanted_where_the_topic_is_compacted() -> None:
 def test_what_the_broker_appends_itself_stays_as_it_is() -> None:
     log = log_of("gzip")
     data = batch_of(0)
-    log.append_as_leader(
-        memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+    append_as_leader(
+        log, memoryview(data), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
     )
     assert last_batch(log)[0].attributes == 0
 

@@ -12,6 +12,7 @@ from kafkalite.log import opening
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import LeaderEpoch, Offset, ProducerEpoch, ProducerId, TimestampMs, Uuid
@@ -51,7 +52,7 @@ def append(log: PartitionLog, count: int = 1, *, epoch: int = 0, sequence: int =
         base_sequence=sequence,
         **producer,  # type: ignore[arg-type]  # mypy cannot see into the dict.
     )
-    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(epoch), now=NOW)
+    append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(epoch), now=NOW)
 
 
 def all_bytes(log: PartitionLog) -> bytes:
@@ -392,7 +393,7 @@ def test_a_wrong_last_entry_of_an_index_neither_hides_a_record_nor_stops_the_log
 
 def append_at(log: PartitionLog, timestamp: int) -> None:
     batch = build_batch([Record(b"k", b"v", (), TimestampMs(timestamp))])
-    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
+    append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
 
 
 @pytest.mark.parametrize("clean", [True, False])

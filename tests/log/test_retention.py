@@ -12,6 +12,7 @@ from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.index import TimeIndex
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.os_file import OsSlice
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
@@ -153,7 +154,7 @@ def test_without_the_policy_delete_only_what_is_below_the_start_goes(
 ) -> None:
     log = log_of(6, retention_ms=0, retention_bytes=0)
     log.configure(log.config._replace(cleanup_policy=policy))
-    log.delete_records(Offset(3))
+    delete_records(log, Offset(3))
     retain(log, NOW + 1)
     assert bases(log) == kept
 
@@ -236,7 +237,7 @@ def test_a_disk_that_refuses_keeps_the_segment(monkeypatch: pytest.MonkeyPatch) 
             retain(log)
     assert bases(log) == [2, 4]
     assert log.log_start_offset == 4
-    log.delete_records(Offset(5))
+    delete_records(log, Offset(5))
     retain(log)
     assert bases(log) == [4]
 

@@ -12,6 +12,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
+from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.segment import Segment
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch, open_log
@@ -42,11 +43,11 @@ def test_a_deleted_record_is_not_found_by_its_time() -> None:
     log = open_log()
     append(log, batch(10, 20, 30))
     append(log, batch(40))
-    log.delete_records(Offset(1))
+    delete_records(log, Offset(1))
     found = log.offset_for_timestamp(TimestampMs(5))
     assert found is not None
     assert (found.timestamp, found.offset) == (20, 1)
-    log.delete_records(Offset(3))
+    delete_records(log, Offset(3))
     found = log.offset_for_timestamp(TimestampMs(5))
     assert found is not None
     assert (found.timestamp, found.offset) == (40, 3)
@@ -57,7 +58,7 @@ def test_a_segment_that_was_cut_to_nothing_is_as_old_as_the_cut() -> None:
     log = open_log(config=TopicConfig(segment_ms=1_000))
     append(log, batch(NO_TIMESTAMP))
     cut_at = TimestampMs(NOW + 5_000)
-    log.truncate_to(Offset(0), cut_at)
+    truncate_to(log, Offset(0), cut_at)
     for now in (cut_at + 500, cut_at + 1_000):
         append(log, batch(NO_TIMESTAMP), now=TimestampMs(now))
     assert len(log.segments) == 1

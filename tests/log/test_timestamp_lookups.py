@@ -15,6 +15,7 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.opening import open_log
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import Record, build_batch
@@ -68,7 +69,7 @@ def test_a_small_batch_that_holds_gigabytes_is_read_no_further_than_needed() -> 
     batch = build_batch(
         [*records, Record(None, None, timestamp=TimestampMs(20))], compression=Compression.ZSTD
     )
-    log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=TimestampMs(0))
+    append_as_leader(log, memoryview(batch), leader_epoch=LeaderEpoch(0), now=TimestampMs(0))
     found = [log.offset_for_timestamp(TimestampMs(time), LookupBudget(limit)) for time in (1, 6)]
     assert [at and at.offset for at in found] == [0, 1]
     with pytest.raises(CorruptRecordError, match=f"more than {limit} bytes"):

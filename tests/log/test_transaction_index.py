@@ -6,6 +6,7 @@ import pytest
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.transaction_index import (
     AbortedTransaction,
@@ -61,10 +62,10 @@ def test_kafkas_index_is_made_again_from_its_log(has_file: bool) -> None:
 
 
 def test_an_abort_that_had_records_is_written_when_the_segment_rolls() -> None:
-    log = world().log
-    assert aborted(log) == EXPECTED
-    log.close()
-    assert aborted(open_log(log._files, CONFIG)) == EXPECTED  # type: ignore[arg-type]  # Memory files.
+    made = world()
+    assert aborted(made.log) == EXPECTED
+    made.log.close()
+    assert aborted(open_log(made.files, CONFIG)) == EXPECTED
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -120,7 +121,7 @@ def test_a_log_that_is_cut_forgets_what_was_aborted_behind_the_cut(offset: int) 
     made.log.sync()
     made.files.sync_folder("")
     log = open_log(made.files, CONFIG)
-    log.truncate_to(Offset(offset), NOW)
+    truncate_to(log, Offset(offset), NOW)
     expected = [[]] if offset == 2 else [EXPECTED[0], []]
     assert aborted(log) == expected
     assert aborted(open_log(made.files, CONFIG, clean=False)) == expected
@@ -135,7 +136,7 @@ def test_what_was_aborted_before_a_cut_stays() -> None:
         made.end(7, commit=False)
     made.log.close()
     log = open_log(made.files, CONFIG)
-    log.truncate_to(Offset(3), NOW)
+    truncate_to(log, Offset(3), NOW)
     assert aborted(log) == [[entry(7, 0, 1, 2)]]
     log.close()
     assert aborted(open_log(made.files, CONFIG)) == [[entry(7, 0, 1, 2)]]

@@ -10,6 +10,8 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log import record_checks
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import AppendOrigin
@@ -45,7 +47,7 @@ def with_byte(position: int, value: int) -> bytearray:
 def refusal(log: PartitionLog, data: bytearray, origin: AppendOrigin) -> KafkaError:
     before = (stored(log), log.end_offset)
     with pytest.raises(KafkaError) as caught:
-        log.append_as_leader(memoryview(data), leader_epoch=EPOCH, now=NOW, origin=origin)
+        append_as_leader(log, memoryview(data), leader_epoch=EPOCH, now=NOW, origin=origin)
     assert (stored(log), log.end_offset) == before
     return caught.value
 
@@ -271,8 +273,8 @@ def test_the_broker_itself_may_append_more() -> None:
     log = open_log()
     control = changed(batch(), attributes=0x20)
     two = control + batch()
-    appended = log.append_as_leader(
-        memoryview(two), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+    appended = append_as_leader(
+        log, memoryview(two), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
     )
     assert (appended.base_offset, appended.last_offset) == (0, 1)
     assert [header.base_offset for header in headers(stored(log))] == [0, 1]
@@ -293,7 +295,7 @@ def test_any_header_byte_is_answered() -> None:
                 continue
             state = log.producers.get(ProducerId(9))
             assert state is not None
-            log.truncate_to(Offset(0), NOW)
+            truncate_to(log, Offset(0), NOW)
 
 
 # What is compressed.

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files import read_part
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.validation import AppendOrigin
@@ -75,7 +77,7 @@ class History:
                 while kept < len(self.entries) and not self.entries[kept].begins:
                     kept -= 1  # As brokers do, between batches.
                 del self.entries[kept:]
-                self.log.truncate_to(Offset(len(self.entries)), NOW)
+                truncate_to(self.log, Offset(len(self.entries)), NOW)
             case _:
                 if step == "stop":
                     self.log.close()
@@ -99,7 +101,7 @@ class History:
                 base_sequence=0 if state is None else state.last_sequence + 1,
                 is_transactional=True,
             )
-        self.log.append_as_leader(memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
+        append_as_leader(self.log, memoryview(batch), leader_epoch=LeaderEpoch(0), now=NOW)
         self.entries += [Entry(producer, value, begins=at == 0) for at, value in enumerate(values)]
 
     def end(self, producer: int, *, commits: bool) -> None:
@@ -109,7 +111,8 @@ class History:
             producer_epoch=ProducerEpoch(0),
             timestamp=NOW,
         )
-        self.log.append_as_leader(
+        append_as_leader(
+            self.log,
             memoryview(batch),
             leader_epoch=LeaderEpoch(0),
             now=NOW,

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -122,7 +123,7 @@ class World:
             case "append":
                 await self.running.produce(place[0], b"x", partition=place[1])
             case "trim":
-                partition.log.delete_records(partition.log.end_offset)
+                delete_records(partition.log, partition.log.end_offset)
                 partition.log_start_moved()
             case "follow":
                 self.wishes[place] = partition.leading.high_watermark

@@ -17,6 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.log_sync import LogSync
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -140,7 +142,7 @@ class LogMachine(RuleBasedStateMachine):
 
     def append(self, batch: bytearray, times: list[TimestampMs], **producer: int) -> None:
         base = Offset(self.model.end_offset)
-        appended = self.log.append_as_leader(memoryview(batch), leader_epoch=self.epoch, now=NOW)
+        appended = append_as_leader(self.log, memoryview(batch), leader_epoch=self.epoch, now=NOW)
         assert appended[:3] == (base, base + len(times) - 1, -1)
         expected = bytearray(batch)
         stamp(expected, 0, base_offset=base, leader_epoch=self.epoch)
@@ -178,8 +180,8 @@ class LogMachine(RuleBasedStateMachine):
         if mine and mine[-1].base_offset >= self.model.start:
             again = bytearray(mine[-1].data)
             stamp(again, 0, base_offset=Offset(0), leader_epoch=LeaderEpoch(-1))
-            appended = self.log.append_as_leader(
-                memoryview(again), leader_epoch=self.epoch, now=NOW
+            appended = append_as_leader(
+                self.log, memoryview(again), leader_epoch=self.epoch, now=NOW
             )
             assert appended.is_duplicate
             assert appended.base_offset == mine[-1].base_offset
@@ -228,7 +230,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(offset=offsets)
     def delete_records(self, offset: Offset) -> None:
         offset = Offset(min(offset, self.model.end_offset))
-        self.log.delete_records(offset)
+        delete_records(self.log, offset)
         self.model.start = max(self.model.start, offset)
         self.model.highest_start = max(self.model.highest_start, self.model.start)
 
@@ -296,7 +298,7 @@ class LogMachine(RuleBasedStateMachine):
         offset = Offset(max(offset, self.model.start))  # Nobody asks for less.
         if self.syncing is not None and offset < self.model.end_offset:
             self.syncing.is_cut = True
-        self.log.truncate_to(offset, NOW)
+        truncate_to(self.log, offset, NOW)
         self.model.truncate(offset)
 
     @rule(

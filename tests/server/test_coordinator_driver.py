@@ -29,7 +29,7 @@ from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.control import EndTransactionMarker, build_end_transaction_batch
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.server import coordinator_driver, coordinator_replay, group_record_codec
+from kafkalite.server import coordinator_driver, coordinator_replay, group_record_codec, partition
 from kafkalite.server.coordinator_driver import (
     RETRY_MS,
     CoordinatorDriver,
@@ -132,7 +132,7 @@ def fail_appends(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(PartitionLog, "append_as_leader", fail)
+    monkeypatch.setattr(partition, "append_as_leader", fail)
 
 
 def test_with_one_replica_an_answer_comes_at_once() -> None:

@@ -16,6 +16,7 @@ from kafkalite.protocol.messages.delete_records import (
 )
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.list_offsets import ListOffsetsResponse
+from kafkalite.server.apis import delete_records
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import OTHER, two_brokers
 from tests.server.led_partitions import follower_at
@@ -167,10 +168,9 @@ async def test_a_disk_that_refuses_is_told(
 ) -> None:
     await filled(running)
 
-    def refuse(offset: int) -> None:
+    def refuse(_log: object, _offset: int) -> None:
         raise OSError(5, "Input/output error")
 
-    log = running.partition("t").log
-    monkeypatch.setattr(type(log), "delete_records", lambda self, offset: refuse(offset))
+    monkeypatch.setattr(delete_records, "delete_records", refuse)
     result = await delete(running, 1)
     assert (result.error_code, result.low_watermark) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)

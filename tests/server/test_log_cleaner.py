@@ -13,6 +13,7 @@ from kafkalite.config.views import BrokerConfig, TopicConfig
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.ports.workers import InlineWorkers, T, Ts, Workers
 from kafkalite.protocol.messages.incremental_alter_configs import (
@@ -260,7 +261,7 @@ class World:
         )
         for number in range(count):
             data = build_batch([Record(b"a", b"%d" % number, (), TimestampMs(now))])
-            log.append_as_leader(memoryview(data), leader_epoch=LeaderEpoch(0), now=now)
+            append_as_leader(log, memoryview(data), leader_epoch=LeaderEpoch(0), now=now)
         log.roll(now)
         partition = Partition(name, log.folder.topic_id, 0, log, config, self.directory)
         partition.last_high_watermark = log.end_offset

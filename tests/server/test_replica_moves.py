@@ -8,6 +8,7 @@ from errno import EIO
 import pytest
 
 from kafkalite.errors import ErrorCode, InvariantError
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -158,7 +159,7 @@ async def test_records_that_are_deleted_stay_deleted(simulation: Simulation) -> 
         await running.produce("t", b"a", b"b", b"c")
         await running.produce("t", b"d")
         partition = running.broker._services.replicas.find("t", 0)
-        partition.log.delete_records(Offset(1))
+        delete_records(partition.log, Offset(1))
         target = other(home(disks, "t"))
         await alter(running, (PLACES[target], "t", [0]))
         await arrive(running, disks, "t", target)

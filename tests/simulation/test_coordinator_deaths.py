@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from kafkalite.coordinator.partitioner import CoordinatorType, coordinator_of
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.server import partition as partition_module
 from kafkalite.server.partition import Partition
 from kafkalite.testing.observations import AllCommittedSeen, CommittedSeen, Observation
 from kafkalite.testing.simulation import Simulation, run
@@ -81,8 +83,7 @@ class Steps:
 
         with pytest.MonkeyPatch.context() as patch:
             # What is appended and not sent to anybody yet is a step of its own.
-            append = PartitionLog.append_as_leader
-            patch.setattr(PartitionLog, "append_as_leader", counting(append, _end))
+            patch.setattr(partition_module, "append_as_leader", counting(append_as_leader, _end))
             for name in ("append", "followed", "fetched_by"):
                 patch.setattr(Partition, name, counting(getattr(Partition, name), _place))
             yield

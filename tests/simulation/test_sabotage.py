@@ -16,12 +16,15 @@ from kafkalite.coordinator.groups.draft import Draft
 from kafkalite.coordinator.groups.offset_events import CommitOffsets
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.errors import ErrorCode
+from kafkalite.log import opening
+from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.changes import Change
 from kafkalite.protocol.messages.metadata_records import PartitionRecord, TopicRecord
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.replica.leader import PartitionLeader
+from kafkalite.server import partition
 from kafkalite.server.producer_ids import OnId, ProducerIds
 from kafkalite.stores import metadata_log, replay
 from kafkalite.testing.checkers import ViolationError
@@ -47,18 +50,18 @@ class Every:
 
 
 def loses_an_append(patch: Patch) -> None:
-    original: Original = PartitionLog.append_as_leader
+    original: Original = append_as_leader
     now = Every(40)
 
     def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
-        if log.folder.topic_id == METADATA_TOPIC_ID or not now():
+        if not now():
             appended: Appended = original(log, records, **options)
             return appended
         count = sum(header.records_count for _, header in iter_headers(records))
         last = Offset(log.end_offset + count - 1)
         return Appended(log.end_offset, last, NO_TIMESTAMP, len(records))
 
-    patch.setattr(PartitionLog, "append_as_leader", append)
+    patch.setattr(partition, "append_as_leader", append)
 
 
 def answers_before_it_writes(patch: Patch) -> None:
@@ -80,20 +83,20 @@ def gives_an_id_twice(patch: Patch) -> None:
 
 
 def skips_an_offset(patch: Patch) -> None:
-    original: Original = PartitionLog.append_as_leader
+    original: Original = append_as_leader
     now = Every(40)
 
     def append(log: PartitionLog, records: memoryview, **options: Any) -> Appended:
-        if log.folder.topic_id != METADATA_TOPIC_ID and now():
+        if now():
             log.end_offset = Offset(log.end_offset + 1)
         appended: Appended = original(log, records, **options)
         return appended
 
-    patch.setattr(PartitionLog, "append_as_leader", append)
+    patch.setattr(partition, "append_as_leader", append)
 
 
 def forgets_producers_in_a_restart(patch: Patch) -> None:
-    patch.setattr(PartitionLog, "load_producers", lambda log, now: None)
+    patch.setattr(opening, "load_producers", lambda log, now: None)
 
 
 def shows_an_old_high_watermark(patch: Patch) -> None:

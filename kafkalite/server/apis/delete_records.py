@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
+from kafkalite.log.log_cuts import delete_records
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.delete_records import (
@@ -118,7 +119,7 @@ def _delete(
         if topic in INTERNAL_TOPICS:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         end = partition.leading.deletion_end(offset, partition.config.cleanup_policy)
-        partition.log.delete_records(end)
+        delete_records(partition.log, end)
         partition.log_start_moved()
     except (KafkaError, CorruptRecordError, OSError) as error:
         return _refused(index, code_for(error))
