@@ -16,8 +16,13 @@ from kafkalite.log.compaction_filter import CleanedBatch
 from kafkalite.log.files import File, Files
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retired_files import DELETED_SUFFIX
-from kafkalite.log.segment import LOG_SUFFIX, Segment
-from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX, SegmentIndexes
+from kafkalite.log.segment import Segment
+from kafkalite.log.segment_indexes import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    SegmentIndexes,
+)
 from kafkalite.log.transaction_index import (
     TRANSACTION_INDEX_SUFFIX,
     AbortedTransaction,
@@ -110,7 +115,7 @@ class CleanedSegment:
                 files.rename(name + CLEANED_SUFFIX, name + SWAP_SUFFIX, sync=False)
                 undo.callback(files.rename, name + SWAP_SUFFIX, name + CLEANED_SUFFIX, sync=False)
             for segment in replaced:
-                renamed = segment.retire()
+                renamed = segment.files.retire()
                 for name in renamed:
                     was = name.removesuffix(DELETED_SUFFIX)
                     undo.callback(files.rename, name, was, sync=False)

@@ -36,7 +36,7 @@ from kafkalite.log.meta_properties import Meta
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producers import PRODUCER_EXPIRATION_MS
-from kafkalite.log.segment import LOG_SUFFIX
+from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.log.validation import RecordValidation
 from kafkalite.types import (
     METADATA_TOPIC_ID,

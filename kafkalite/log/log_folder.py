@@ -134,8 +134,8 @@ class LogFolder:
         if not self.is_durable and self._files.exists(f"{self.path}/{PARTITION_METADATA}"):
             paths.append(f"{self.path}/{PARTITION_METADATA}")
         for segment in reversed(self.segments.all):
-            if not segment.is_synced:
-                if segment.has_new_names:
+            if not segment.files.is_synced:
+                if segment.files.has_new_names:
                     self.is_durable = False
                 paths += segment.unsynced()
             elif segment.base_offset <= recovery_point:
@@ -156,8 +156,7 @@ class LogFolder:
     def not_synced(self, recovery_point: Offset) -> None:
         """The disk may have nothing of what `unsynced` told of, although it counts as synced."""
         for segment in reversed(self.segments.all):
-            segment.is_synced = False
-            segment.has_new_names = True
+            segment.files.not_synced()
             if segment.base_offset <= recovery_point:
                 break
         self.snapshots.is_synced = self.epochs.is_synced = self.is_durable = False
@@ -167,6 +166,6 @@ class LogFolder:
         if not self.exists:
             return  # It is still to be made, and then all of it is new to the disk.
         for segment in self.segments.all:
-            segment.synced()
+            segment.files.synced()
         self.snapshots.is_synced = self.epochs.is_synced = True
         self.is_durable = True

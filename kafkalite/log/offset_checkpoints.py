@@ -138,7 +138,7 @@ class OffsetCheckpoints:
         for key, log in self._logs.items():
             if key != METADATA_PARTITION:
                 active, offset = log.folder.segments.active, log.recovery_point
-                if not active.has_index_files:
+                if not active.files.has_indexes:
                     offset = min(offset, active.base_offset)
                 self.recovery_points[key] = offset
         return dict(self.recovery_points)

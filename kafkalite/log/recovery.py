@@ -25,8 +25,8 @@ from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.folder_names import offset_of
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
-from kafkalite.log.segment import LOG_SUFFIX, Segment
-from kafkalite.log.segment_indexes import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from kafkalite.log.segment import Segment
+from kafkalite.log.segment_indexes import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
 from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX
 from kafkalite.log.unfinished_swaps import finish_swaps
 from kafkalite.protocol.records.batch import HEADER_SIZE, crc_is_valid
@@ -92,14 +92,14 @@ class LogLoader:
             reason = f"the log ends at offset {end_offset}, below its start at {log_start_offset}"
             for segment in segments:
                 cuts.append(Cut(segment.name, 0, segment.size, reason))
-                segment.delete()
+                segment.files.delete()
             segments = []
         if not segments:
             end_offset = log_start_offset
             segments = [Segment.create(self.files, self.folder, end_offset, self.config, self.now)]
         for segment in reversed(segments):
             if end_offset > recovery_point:
-                segment.is_synced = False
+                segment.files.is_synced = False
             if segment.base_offset <= recovery_point:
                 break
         self.epochs.truncate_from_end(end_offset)
@@ -140,7 +140,7 @@ class LogLoader:
             for lost in segments[index + 1 :]:
                 # Newer bytes may reach the disk before older ones, but a log has no holes.
                 cuts.append(Cut(lost.name, 0, lost.size, "what was before it is lost"))
-                lost.delete()
+                lost.files.delete()
             if following is not None:
                 # Or else another loss of power brings them back, beside what is appended meanwhile.
                 self.files.sync_folder(self.folder)

@@ -1,9 +1,8 @@
-"""One segment: a `.log` of whole batches with its two indexes, all named by its first offset.
+"""One segment: whole batches from one offset on, with two indexes to find them by.
 
 Appends go to the `.log` alone. The indexes grow in memory and are written when the segment rolls
 or closes (`seal`); those of an old segment are read at the first lookup, and made again from the
-`.log` when they are missing or cannot be right. The file is opened at first use and may be closed
-and opened again at any time.
+`.log` when they are missing or cannot be right. The files themselves are segment_files.py's.
 
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
@@ -16,20 +15,12 @@ from contextlib import suppress
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files, Part
-from kafkalite.log.log_file import LogFile
-from kafkalite.log.retired_files import retire
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
-from kafkalite.log.segment_indexes import (
-    INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    SegmentIndexes,
-    peek_latest,
-)
-from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransactions
+from kafkalite.log.segment_files import SegmentFiles
+from kafkalite.log.segment_indexes import SegmentIndexes
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.types import Offset, TimestampMs
 
-LOG_SUFFIX = ".log"
 MAX_RELATIVE_OFFSET = 2**31 - 1
 MAX_SIZE_BYTES = 2**31 - 1
 
@@ -40,12 +31,10 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
-        "_files",
         "_first_timestamp",
         "_indexes",
         "_latest_timestamp",
         "_log",
-        "_path",
         "_tail_offset",
         "_tail_position",
         "aborted",
@@ -53,9 +42,7 @@ class Segment:
         "config",
         "created_ms",
         "end_offset",
-        "has_index_files",
-        "has_new_names",
-        "is_synced",
+        "files",
         "jitter_ms",
         "size",
     )
@@ -69,11 +56,10 @@ class Segment:
         created_ms: TimestampMs,
     ) -> None:
         """A segment whose `.log` is there and is empty, or else to be told by `existing`."""
-        self._files = files
-        self._path = f"{folder}/{base_offset:020d}"
-        self.aborted = AbortedTransactions(files, self._path)
+        self.files = SegmentFiles(files, folder, base_offset)
+        self._log = self.files.log
+        self.aborted = self.files.aborted
         """Transactions whose abort markers stand here."""
-        self._log = LogFile(files, self._path + LOG_SUFFIX)
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
         """Of the first batch; None: nobody has looked yet."""
@@ -93,12 +79,6 @@ class Segment:
         """Bytes in the `.log`."""
         self.end_offset = base_offset
         """After the last record; known once the segment was scanned, read to its end or grew."""
-        self.is_synced = True
-        """Whether all that was written since it was opened has been synced."""
-        self.has_index_files = True
-        """False: the disk has none of its indexes."""
-        self.has_new_names = False
-        """Whether files were made or replaced that its folder must be synced for."""
 
     @classmethod
     def create(
@@ -111,7 +91,7 @@ class Segment:
     ) -> Segment:
         """A new segment; its `.log` is made, empty."""
         segment = cls.planned(files, folder, base_offset, config, created_ms)
-        segment._log.make(config)
+        segment.files.make(config)
         return segment
 
     @classmethod
@@ -126,11 +106,7 @@ class Segment:
         """A new segment whose `.log` is made at its first use, in a folder that is there then."""
         segment = cls(files, folder, base_offset, config, created_ms)
         segment._indexes = SegmentIndexes.empty()
-        segment.aborted.begin()
-        segment._log.begin()
-        segment.has_index_files = False
-        segment.is_synced = False
-        segment.has_new_names = True
+        segment.files.begin()
         return segment
 
     @classmethod
@@ -146,7 +122,7 @@ class Segment:
 
         `CorruptRecordError` when it is longer than an index can tell."""
         segment = cls(files, folder, base_offset, config, created_ms)
-        segment.size = files.size(segment.name)
+        segment.size = segment.files.log_size()
         if segment.size > MAX_SIZE_BYTES:
             raise CorruptRecordError(f"{segment.name} has {segment.size} bytes: too many")
         return segment
@@ -165,7 +141,7 @@ class Segment:
     def indexes(self) -> SegmentIndexes:
         """Both indexes, read or made again if they were not."""
         if self._indexes is None:
-            self._indexes = SegmentIndexes.load(self._files, self._path, self.size)
+            self._indexes = self.files.load_indexes(self.size)
         if self._indexes is None:
             self._indexes = self.rebuild_indexes()
         return self._indexes
@@ -181,7 +157,7 @@ class Segment:
 
         For most segments a look at the end of a file tells that it is not so.
         """
-        if self._indexes is None and peek_latest(self._files, self._path) >= moment:
+        if self._indexes is None and self.files.peek_latest() >= moment:
             return False
         latest = self.max_timestamp
         return (latest if latest >= 0 else self.created_ms) < moment
@@ -215,7 +191,7 @@ class Segment:
         self._tail_position = position
         self.size = position + size_bytes
         self.end_offset = Offset(last_offset + 1)
-        self.is_synced = False
+        self.files.is_synced = False
 
     def should_roll(
         self, size_bytes: int, last_offset: Offset, max_timestamp: TimestampMs, now: TimestampMs
@@ -302,10 +278,10 @@ class Segment:
         self._indexes = SegmentIndexes.empty()
         self._tail_offset = -1
         self._first_timestamp = self._latest_timestamp = None
-        self.has_index_files = False
         self.size = 0
         self.end_offset = self.base_offset
-        self.is_synced = False
+        self.files.has_indexes = False
+        self.files.is_synced = False
         return file
 
     def rebuild_indexes(self) -> SegmentIndexes:
@@ -342,61 +318,15 @@ class Segment:
 
     def seal(self) -> None:
         """Write the indexes as they stay: the segment rolls or closes."""
-        indexes = self.indexes
-        indexes.seal()
-        self._log.trim()
-        if indexes.save(self._files, self._path):
-            self.has_index_files = True
-            self.is_synced = False
-            self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
-        if self.aborted.save():
-            self.is_synced = False
-            self.has_new_names = True
+        self.indexes.seal()
+        self.files.save(self.indexes)
 
     def unsynced(self) -> list[str]:
-        """The files whose bytes the disk may not have: the `.log`, and the indexes as far as they
-        were written.
-
-        Indexes of a log too short for an entry by offset are not worth a sync: lost, they are made
-        again."""
-        if self.is_synced:
+        """The files whose bytes the disk may not have: see `SegmentFiles.unsynced`."""
+        if self.files.is_synced:
             return []
-        self._log.check(self.size)
-        indexes = (
-            [self._path + suffix for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
-            if len(self.indexes.offsets)
-            else []
-        )
-        return [self.name, *filter(self._files.exists, (*indexes, self.aborted.name))]
-
-    def synced(self) -> None:
-        """The disk has them."""
-        self.is_synced = True
-        self.has_new_names = False
+        return self.files.unsynced(self.size, self.indexes)
 
     def close(self) -> None:
         """Let the file go; the next use opens it again. Leases keep it open until they end."""
         self._log.close()
-
-    def _names(self) -> list[str]:
-        """All files that it may have; the `.log` first, without which the others mean nothing."""
-        suffixes = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-        return [self._path + suffix for suffix in suffixes]
-
-    def delete(self) -> None:
-        """Close, and remove all its files; slices given out stay readable."""
-        self.close()
-        for name in filter(self._files.exists, self._names()):
-            self._files.remove(name)
-
-    def retire(self) -> list[str]:
-        """Close, and rename all its files: their new names. Slices given out stay readable.
-
-        `OSError` when the `.log` keeps its name. Indexes without it are removed by the next start.
-        """
-        self.close()
-        log, *indexes = self._names()
-        renamed = retire(self._files, [log])
-        with suppress(OSError):
-            renamed += retire(self._files, indexes)
-        return renamed

@@ -113,7 +113,7 @@ class SegmentList:
         """
         renamed = []
         while len(self._bases) > 1 and self._bases[1] <= offset:
-            renamed += self._segments[0].retire()
+            renamed += self._segments[0].files.retire()
             del self._segments[0], self._bases[0]
         return renamed
 
@@ -137,7 +137,7 @@ class SegmentList:
         """Delete the segments that begin above `offset`; False when none is left."""
         while self._segments and self._bases[-1] > offset:
             self._bases.pop()
-            self._segments.pop().delete()
+            self._segments.pop().files.delete()
         if self._segments:
             self.active = self._segments[-1]
         return bool(self._segments)

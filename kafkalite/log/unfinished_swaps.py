@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from kafkalite.log.files import Files
 from kafkalite.log.folder_names import offset_of
 from kafkalite.log.scan import scan_batches
-from kafkalite.log.segment import LOG_SUFFIX
+from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.types import Offset
 
 CLEANED_SUFFIX = ".cleaned"

@@ -28,7 +28,7 @@ from kafkalite.log.directory_set import Place
 from kafkalite.log.files import Files
 from kafkalite.log.folder_names import METADATA_PARTITION, offset_of, parse_partition
 from kafkalite.log.producer_snapshots import SNAPSHOT_SUFFIX
-from kafkalite.log.segment import LOG_SUFFIX
+from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.stores.checkpoint import newest_checkpoint
 from kafkalite.stores.replay import Replayed
 from kafkalite.stores.soundness import examine

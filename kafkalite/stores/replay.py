@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kafkalite.errors import InvariantError
 from kafkalite.log.files import Files
 from kafkalite.log.scan import scan_batches
-from kafkalite.log.segment import LOG_SUFFIX
+from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.draft import MetadataDraft
 from kafkalite.metadata.image import MetadataImage

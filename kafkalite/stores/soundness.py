@@ -12,8 +12,7 @@ from typing import NamedTuple
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files
 from kafkalite.log.scan import scan_batches
-from kafkalite.log.segment import LOG_SUFFIX
-from kafkalite.log.segment_indexes import SegmentIndexes
+from kafkalite.log.segment_indexes import LOG_SUFFIX, SegmentIndexes
 from kafkalite.protocol.records.batch import crc_is_valid, read_header
 from kafkalite.types import Offset
 
