@@ -67,7 +67,6 @@ class CleanedSegment:
                 header.last_offset - self.base_offset,
                 header.max_timestamp,
                 position,
-                header.size_bytes,
                 self._interval_bytes,
             )
             position += header.size_bytes

@@ -44,16 +44,19 @@ class OffsetIndexEntry(NamedTuple):
 class OffsetIndex:
     """Relative last offsets and positions, ascending."""
 
-    __slots__ = ("_offsets", "_positions", "size_bytes")
+    __slots__ = ("_offsets", "_positions")
 
     def __init__(self) -> None:
-        self.size_bytes = 0
-        """Of the file."""
         self._offsets = array("i")
         self._positions = array("i")
 
     def __len__(self) -> int:
         return len(self._offsets)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the file."""
+        return len(self._offsets) * OFFSET_ENTRY_SIZE
 
     @property
     def last_offset(self) -> int:
@@ -71,7 +74,6 @@ class OffsetIndex:
         assert not offsets or relative_offset > offsets[-1], "offsets ascend"
         offsets.append(relative_offset)
         self._positions.append(position)
-        self.size_bytes += OFFSET_ENTRY_SIZE
 
     def lookup(self, relative_offset: int) -> int:
         """The position to scan from for that offset: the last entry at or below it, else 0."""
@@ -101,7 +103,6 @@ class OffsetIndex:
         kept = bisect_left(self._offsets, relative_offset)
         del self._offsets[kept:]
         del self._positions[kept:]
-        self.size_bytes = kept * OFFSET_ENTRY_SIZE
 
     def ascends(self) -> bool:
         """Whether every entry is above the one before it: at most some ms for a large segment."""
@@ -132,7 +133,6 @@ class OffsetIndex:
         index = cls()
         index._offsets = entries[0::2]
         index._positions = entries[1::2]
-        index.size_bytes = len(entries) * 4
         if entries and not (0 < entries[0] <= entries[-2] and 0 < entries[1] <= entries[-1]):
             raise CorruptRecordError("an offset index whose entries do not ascend")
         if len(entries) > 2 and entries[0] == entries[-2]:

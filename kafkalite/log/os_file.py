@@ -105,13 +105,15 @@ class OsFile:
 
     def append(self, parts: Sequence[Buffer]) -> None:
         """Write all parts at the end; after an error the file is as it was."""
-        is_one = len(parts) == 1
-        size = len(parts[0]) if is_one else sum(map(len, parts))
         assert not self._closed, "append to a closed file"
         self.was_used = True  # As `_descriptor`, without a call for each batch.
         fd = self._fd if self._fd >= 0 else self._open_again()
         try:
-            written = os.write(fd, parts[0]) if is_one else _writev(fd, parts)
+            if len(parts) == 1:
+                (data,) = parts
+                written, size = os.write(fd, data), len(data)
+            else:
+                written, size = _writev(fd, parts), sum(map(len, parts))
             if written != size:
                 _write_rest(fd, parts, written)
         except BaseException:

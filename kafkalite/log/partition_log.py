@@ -39,7 +39,6 @@ class PartitionLog:
         "_segments",
         "_snapshots",
         "_sync",
-        "_validator",
         "cuts",
         "end_offset",
         "epochs",
@@ -48,6 +47,7 @@ class PartitionLog:
         "log_start_offset",
         "producers",
         "recovery_point",
+        "validator",
     )
 
     def __init__(
@@ -83,11 +83,6 @@ class PartitionLog:
         return self.folder.path.rpartition("/")[2]
 
     @property
-    def validator(self) -> BatchValidator:
-        """What a batch is held against; another one when the settings change."""
-        return self._validator
-
-    @property
     def config(self) -> TopicConfig:
         """The topic's settings."""
         return self._config
@@ -95,7 +90,8 @@ class PartitionLog:
     def configure(self, config: TopicConfig) -> None:
         """Follow new settings from the next append on."""
         self._config = config
-        self._validator = BatchValidator(self.name, config, self._record_validation)
+        self.validator = BatchValidator(self.name, config, self._record_validation)
+        """What a batch is held against."""
         for segment in self._segments.all:
             segment.configure(config)
         self.flush_at: int = self.recovery_point + config.flush_messages

@@ -105,32 +105,26 @@ def take_in_appended(
     _take_in(producers, segment, StoredBatch(0, stored, records, position))
 
 
-def check_coordinator_batches(
+def check_coordinator_batch(
     producers: ProducerStates,
     records: Buffer,
-    headers: Sequence[BatchHeader],
+    header: BatchHeader,
     offset: Offset,
     *,
     bumps_epoch: bool,
 ) -> None:
-    """What a coordinator is about to write at `offset`: `KafkaError(INVALID_RECORD)` if an
-    end-transaction marker among the batches is malformed, and as `ProducerStates` refuses it."""
-    position = 0
-    for header in headers:
-        if header.producer_id == NO_PRODUCER_ID:
-            pass
-        elif header.is_control:
-            try:
-                markers = _read_markers(StoredBatch(0, header, records, position))
-            except CorruptRecordError as error:
-                raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
-            for marker in markers:
-                producers.check_marker(
-                    header, marker.coordinator_epoch, offset, bumps_epoch=bumps_epoch
-                )
-        else:
-            producers.check_coordinator_batch(header, offset)
-        position += header.size_bytes
+    """What a coordinator is about to write at `offset` with a producer id:
+    `KafkaError(INVALID_RECORD)` for an end-transaction marker that is malformed, and as
+    `ProducerStates` refuses it."""
+    if not header.is_control:
+        producers.check_coordinator_batch(header, offset)
+        return
+    try:
+        markers = _read_markers(StoredBatch(0, header, records, 0))
+    except CorruptRecordError as error:
+        raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
+    for marker in markers:
+        producers.check_marker(header, marker.coordinator_epoch, offset, bumps_epoch=bumps_epoch)
 
 
 class _Marker(NamedTuple):

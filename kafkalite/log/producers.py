@@ -68,6 +68,16 @@ class ProducerState:
         """The last sequence appended in this epoch; -1 when none was."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
+    def is_followed_by(self, header: BatchHeader) -> bool:
+        """Whether that is the very next batch, as nearly all are: then it repeats none. False says
+        nothing: sequences wrap, and epochs begin."""
+        batches = self.batches
+        return (
+            len(batches) > 0
+            and header.base_sequence == batches[-1].last_sequence + 1
+            and header.producer_epoch == self.epoch
+        )
+
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
         """The batch that `header` repeats, if it is one of the last five."""
         if header.producer_epoch != self.epoch:
@@ -158,11 +168,12 @@ class ProducerStates:
         state = self._states.get(header.producer_id)
         if state is None:
             return None
-        duplicate = state.find_duplicate(header)
-        if duplicate is not None:
-            return duplicate
-        self._check_epoch(state, header.producer_epoch, offset)
-        self._check_sequence(state, header, offset)
+        if not state.is_followed_by(header):
+            duplicate = state.find_duplicate(header)
+            if duplicate is not None:
+                return duplicate
+            self._check_epoch(state, header.producer_epoch, offset)
+            self._check_sequence(state, header, offset)
         if state.transaction_first_offset is not None and not header.is_transactional:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE,
@@ -236,7 +247,9 @@ class ProducerStates:
         timestamp: TimestampMs,
     ) -> None:
         """Take in a batch of data with a producer id that now stands at `base_offset`."""
-        state = self._state_in_epoch(header.producer_id, header.producer_epoch)
+        state = self._states.get(header.producer_id)
+        if state is None or state.epoch != header.producer_epoch:
+            state = self._state_in_epoch(header.producer_id, header.producer_epoch)
         delta = header.last_offset_delta
         last_offset = Offset(base_offset + delta)
         state.batches.append(BatchMetadata(header.last_sequence, last_offset, delta, timestamp))

@@ -19,10 +19,11 @@ from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_bat
 from kafkalite.log.segment_files import SegmentFiles
 from kafkalite.log.segment_indexes import SegmentIndexes
 from kafkalite.protocol.records.batch import BatchHeader
-from kafkalite.types import Offset, TimestampMs
+from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 MAX_SIZE_BYTES = 2**31 - 1
+_BEFORE_ALL = NO_TIMESTAMP - 1
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,9 @@ class Segment:
 
     __slots__ = (
         "_first_timestamp",
+        "_fitting_bytes",
+        "_greatest_offset",
+        "_index_interval_bytes",
         "_indexes",
         "_latest_timestamp",
         "_log",
@@ -63,14 +67,12 @@ class Segment:
         self._indexes: SegmentIndexes | None = None
         self._first_timestamp: TimestampMs | None = None
         """Of the first batch; None: nobody has looked yet."""
-        self._latest_timestamp: int | None = None
-        """What the timestamps of batches that do not belong into a new segment are at most; None:
-        it is to be found out, or they tell nothing."""
         self._tail_offset: int = -1
         """Of the batch that was appended last, which readers at the end want; -1: see the index."""
         self._tail_position = 0
         self.base_offset = base_offset
-        self.config = config
+        self._greatest_offset = base_offset + MAX_RELATIVE_OFFSET
+        """That can be told relative to the base in 31 bits."""
         self.created_ms = created_ms
         """When this process opened or made it: what `segment.ms` counts from without records."""
         self.jitter_ms = 0
@@ -79,6 +81,7 @@ class Segment:
         """Bytes in the `.log`."""
         self.end_offset = base_offset
         """After the last record; known once the segment was scanned, read to its end or grew."""
+        self.configure(config)
 
     @classmethod
     def create(
@@ -165,11 +168,19 @@ class Segment:
     def configure(self, config: TopicConfig) -> None:
         """Follow new settings from the next append on."""
         self.config = config
-        self._latest_timestamp = None
+        self._index_interval_bytes = config.index_interval_bytes
+        self._forget_limits()
+
+    def _forget_limits(self) -> None:
+        """They are to be found out by whoever asks next."""
+        self._fitting_bytes = 0
+        """Up to that size its files have room for sure."""
+        self._latest_timestamp: int = _BEFORE_ALL
+        """What the timestamps of batches that do not belong into a new segment are at most."""
 
     def takes_offset(self, offset: int) -> bool:
         """Whether the offset can be told relative to the base in 31 bits."""
-        return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
+        return self.base_offset <= offset <= self._greatest_offset
 
     def append(self, records: memoryview) -> None:
         """Write whole batches at the end; call `added` for each then. `OSError` changes nothing."""
@@ -184,8 +195,7 @@ class Segment:
             last_offset - self.base_offset,
             max_timestamp,
             position,
-            size_bytes,
-            self.config.index_interval_bytes,
+            self._index_interval_bytes,
         )
         self._tail_offset = base_offset
         self._tail_position = position
@@ -197,19 +207,25 @@ class Segment:
         self, size_bytes: int, last_offset: Offset, max_timestamp: TimestampMs, now: TimestampMs
     ) -> bool:
         """Whether batches of these bounds belong into a new segment."""
+        if (
+            self.size + size_bytes <= self._fitting_bytes
+            and max_timestamp <= self._latest_timestamp
+            and last_offset <= self._greatest_offset
+        ):
+            return False
         config = self.config
-        if not self.size:
-            is_late = False
-        elif self._latest_timestamp is not None:
-            is_late = max_timestamp > self._latest_timestamp
-        else:
-            is_late = self._is_late(max_timestamp, now)
-        return (
+        entries = self.indexes.entries_left(config.segment_index_bytes)
+        if (
             self.size + size_bytes > config.segment_bytes
-            or is_late
-            or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
-            or (self._indexes or self.indexes).is_full(config.segment_index_bytes)
-        )
+            or (self.size and self._is_late(max_timestamp, now))
+            or last_offset > self._greatest_offset
+            or entries <= 0
+        ):
+            return True
+        # The first entry may come with the next batch, each other one only an interval later.
+        fill_bytes = (entries - 1) * (config.index_interval_bytes + 1)
+        self._fitting_bytes = min(config.segment_bytes, self.size + fill_bytes)
+        return False
 
     def _is_late(self, max_timestamp: TimestampMs, now: TimestampMs) -> bool:
         """Event time where records have it: the new batch's timestamp less the first batch's."""
@@ -277,7 +293,8 @@ class Segment:
         file = self.file
         self._indexes = SegmentIndexes.empty()
         self._tail_offset = -1
-        self._first_timestamp = self._latest_timestamp = None
+        self._first_timestamp = None
+        self._forget_limits()
         self.size = 0
         self.end_offset = self.base_offset
         self.files.has_indexes = False
@@ -306,12 +323,13 @@ class Segment:
         found = self.find(offset)
         if found is None:
             return
-        self.indexes.truncate(offset - self.base_offset)
+        self.indexes.truncate(offset - self.base_offset, found.position)
         self._log.cut(self.file, found.position)
         self.size = found.position
         self._tail_offset = -1
+        self._forget_limits()
         if not self.size:
-            self._first_timestamp = self._latest_timestamp = None
+            self._first_timestamp = None
             self.created_ms = now
         self.read_to_end()
         self.aborted.cut(offset)

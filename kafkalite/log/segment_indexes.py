@@ -23,7 +23,7 @@ class SegmentIndexes:
     """Offsets here are relative to the segment's base offset."""
 
     __slots__ = (
-        "_bytes_since_entry",
+        "_entry_position",
         "_unsaved",
         "max_timestamp",
         "offset_of_max_timestamp",
@@ -31,21 +31,24 @@ class SegmentIndexes:
         "times",
     )
 
-    def __init__(self, offsets: OffsetIndex, times: TimeIndex, *, unsaved: bool) -> None:
+    def __init__(
+        self, offsets: OffsetIndex, times: TimeIndex, *, log_size: int, unsaved: bool
+    ) -> None:
         self.offsets = offsets
         self.times = times
         self.max_timestamp = NO_TIMESTAMP
         """The latest of all records; -1 when none has one."""
         self.offset_of_max_timestamp = 0
         """The last offset of the first batch that has it."""
-        self._bytes_since_entry = 0
+        self._entry_position = log_size
+        """Of the batch that got the last entry; what was there before counts for nothing."""
         self._unsaved = unsaved
         self._take_last_time()
 
     @classmethod
     def empty(cls) -> SegmentIndexes:
         """Of a segment without batches."""
-        return cls(OffsetIndex(), TimeIndex(), unsaved=True)
+        return cls(OffsetIndex(), TimeIndex(), log_size=0, unsaved=True)
 
     @classmethod
     def load(cls, files: Files, path: str, log_size: int) -> SegmentIndexes | None:
@@ -64,18 +67,19 @@ class SegmentIndexes:
             fit = _fit(files, path, log_size, offsets, times)
         except CorruptRecordError:
             return None
-        return cls(offsets, times, unsaved=False) if fit else None
+        return cls(offsets, times, log_size=log_size, unsaved=False) if fit else None
 
     def _take_last_time(self) -> None:
         last = self.times.last
         self.max_timestamp = last.timestamp
         self.offset_of_max_timestamp = last.relative_offset
 
-    def is_full(self, limit_bytes: int) -> bool:
-        """Whether `limit_bytes` have no room for one more entry and, of the times, the last."""
-        return (
-            self.offsets.size_bytes + OFFSET_ENTRY_SIZE > limit_bytes
-            or self.times.size_bytes + 2 * TIME_ENTRY_SIZE > limit_bytes
+    def entries_left(self, limit_bytes: int) -> int:
+        """How many more entries `limit_bytes` have room for, apart from the last of the times; 0 or
+        less: the indexes are full."""
+        return min(
+            (limit_bytes - self.offsets.size_bytes) // OFFSET_ENTRY_SIZE,
+            (limit_bytes - self.times.size_bytes) // TIME_ENTRY_SIZE - 1,
         )
 
     def note_time(self, last_offset: int, max_timestamp: TimestampMs) -> None:
@@ -89,36 +93,34 @@ class SegmentIndexes:
         last_offset: int,
         max_timestamp: TimestampMs,
         position: int,
-        size_bytes: int,
         interval_bytes: int,
     ) -> None:
         """Take in a batch appended at `position`, in order."""
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.offset_of_max_timestamp = last_offset
-        if self._bytes_since_entry > interval_bytes:
+        if position - self._entry_position > interval_bytes:
+            self._entry_position = position
             self.offsets.append(last_offset, position)
-            self._add_time()
-            self._bytes_since_entry = size_bytes
-        else:
-            self._bytes_since_entry += size_bytes
+            if self.max_timestamp > self.times.last.timestamp:
+                self._add_time()
         self._unsaved = True
 
     def _add_time(self) -> None:
-        """An entry for the latest timestamp, if it rose.
+        """An entry for the latest timestamp, which rose.
 
         Its batch may stand before the last entry's, which then lied; yet none up to there is later.
         """
         times = self.times
-        if self.max_timestamp > times.last.timestamp:
-            offset = max(self.offset_of_max_timestamp, times.last.relative_offset)
-            times.append(self.max_timestamp, offset)
+        offset = max(self.offset_of_max_timestamp, times.last.relative_offset)
+        times.append(self.max_timestamp, offset)
 
-    def truncate(self, offset: int) -> None:
-        """Drop entries at or above `offset`. What follows the last one is to be noted again."""
+    def truncate(self, offset: int, log_size: int) -> None:
+        """Drop entries at or above `offset`: the log ends there, with that size. What follows the
+        last one is to be noted again."""
         self.offsets.truncate(offset)
         self.times.truncate(offset)
-        self._bytes_since_entry = 0
+        self._entry_position = log_size
         self._unsaved = True
         self._take_last_time()
 

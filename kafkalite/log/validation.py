@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from struct import Struct
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
@@ -24,6 +24,7 @@ from kafkalite.log.record_checks import CheckedRecords, check_records, invalid_t
 from kafkalite.protocol.records.batch import (
     ASSIGNED_BITS,
     CONTROL_BIT,
+    CRC_START,
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
@@ -31,13 +32,13 @@ from kafkalite.protocol.records.batch import (
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
     TimestampType,
-    crc_is_valid,
     read_header,
     stamp_append_time,
     stamp_create_time,
     stamp_max_timestamp,
 )
 from kafkalite.protocol.records.compression import Compression
+from kafkalite.protocol.records.crc import load_crc32c
 from kafkalite.types import NO_PRODUCER_ID, NO_TIMESTAMP, TimestampMs
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class AppendOrigin(Enum):
     """Who appends. Clients are trusted least."""
 
     CLIENT = auto()
-    """A Produce request: exactly one batch, no control records, sequences checked."""
+    """A Produce request: no control records, sequences checked."""
     COORDINATOR = auto()
     """The broker itself, for internal topics and end-transaction markers."""
     RAFT_LEADER = auto()
-    """The controller, for the metadata log: batches may carry their own offsets."""
+    """The controller, for the metadata log: the batch may carry its own offsets."""
 
 
 _CLIENT = AppendOrigin.CLIENT
@@ -70,10 +71,10 @@ _CLIENT = AppendOrigin.CLIENT
 
 
 class FitRecords(NamedTuple):
-    """Batches that may be appended."""
+    """A batch that may be appended."""
 
     records: memoryview
-    headers: list[BatchHeader]
+    header: BatchHeader
 
 
 class UnfitBatchesError(KafkaError):
@@ -108,30 +109,15 @@ class BatchValidator:
         """What clients' batches are recompressed with: then `recompress` is to be asked. None:
         nothing, and `check` is."""
 
-    def check(
-        self, records: memoryview, now: TimestampMs, origin: AppendOrigin
-    ) -> list[BatchHeader]:
-        """The headers of all batches in `records`, which is nothing but batches.
+    def check(self, records: memoryview, now: TimestampMs, origin: AppendOrigin) -> BatchHeader:
+        """The header of the batch that `records` is, as it stands there afterwards.
 
-        `KafkaError` refuses all. Timestamps may be stamped in place; offsets and epochs are not.
+        `KafkaError` refuses it. Timestamps may be stamped in place; offset and epoch are not.
         """
-        is_client = origin is _CLIENT
-        try:
-            header = read_header(records)
-        except CorruptRecordError:
-            headers = _split(records, is_client=is_client)
-        else:
-            if header.batch_length + LOG_OVERHEAD == len(records):
-                self._check_header(records, 0, header, is_client=is_client)
-                return [self._check_times(records, 0, header, now) if is_client else header]
-            headers = _split(records, is_client=is_client)
-        position = 0
-        for index, header in enumerate(headers):
-            self._check_header(records, position, header, is_client=is_client)
-            if is_client:
-                headers[index] = self._check_times(records, position, header, now)
-            position += header.batch_length + LOG_OVERHEAD
-        return headers
+        if origin is not _CLIENT:
+            return self._read_header(records, is_client=False)
+        header = self._read_header(records, is_client=True)
+        return self._check_times(records, header, now)
 
     def recompress(self, records: memoryview, now: TimestampMs, origin: AppendOrigin) -> FitRecords:
         """As `check`, where there is a `target`: other bytes if it is not of that codec. Touches
@@ -139,7 +125,7 @@ class BatchValidator:
         if origin is not _CLIENT or not self.has_other_codec(records):
             return FitRecords(records, self.check(records, now, origin))
         batch = self._recompressed(records, now, now if self.stamps_append_time else None)
-        return FitRecords(memoryview(batch), [read_header(batch)])
+        return FitRecords(memoryview(batch), read_header(batch))
 
     def has_other_codec(self, records: memoryview) -> bool:
         """Whether a client's batch is in another codec than the topic wants."""
@@ -165,25 +151,30 @@ class BatchValidator:
 
         target = self.target
         assert target is not None
-        (header,) = _split(records, is_client=True)
-        self._check_header(records, 0, header, is_client=True)
+        header = self._read_header(records, is_client=True)
         return recompress(
             records,
             header,
-            self._check_records(records, 0, header, now),
+            self._check_records(records, header, now),
             target,
             append_time=append_time,
             max_bytes=self._max_message_bytes,
         )
 
-    def _check_header(
-        self, records: memoryview, position: int, header: BatchHeader, *, is_client: bool
-    ) -> None:
+    def _read_header(self, records: memoryview, *, is_client: bool) -> BatchHeader:
+        """That of the batch, of which all but the times is checked."""
+        try:
+            header = read_header(records)
+        except CorruptRecordError:
+            _refuse_framing(records)
+        size = header.batch_length + LOG_OVERHEAD
+        if size != len(records):
+            _refuse_framing(records)
         if is_client and header.base_offset != 0:
             raise KafkaError(ErrorCode.INVALID_RECORD)
-        if header.batch_length + LOG_OVERHEAD > self._max_message_bytes:
+        if size > self._max_message_bytes:
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
-        if not crc_is_valid(records, position, header):
+        if load_crc32c()(records[CRC_START:]) != header.crc:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE)
         count, attributes = header.records_count, header.attributes
         if count <= 0 or header.last_offset_delta != count - 1:
@@ -195,48 +186,53 @@ class BatchValidator:
             or (header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0)
         ):
             raise KafkaError(ErrorCode.INVALID_RECORD)
+        return header
 
     def _check_times(
-        self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
+        self, records: memoryview, header: BatchHeader, now: TimestampMs
     ) -> BatchHeader:
         """Check and stamp timestamps; the header as it stands in the batch afterwards."""
+        if not (self._decodes or self.stamps_append_time):
+            # The earliest time is taken to be the first: the header tells no other.
+            if header.max_timestamp - now > self._after_max_ms or (
+                now - header.base_timestamp > self._before_max_ms
+                and header.base_timestamp != NO_TIMESTAMP
+            ):
+                raise invalid_timestamp(())
+            if not header.attributes & TIMESTAMP_TYPE_BIT:
+                return header
+        return self._stamp_times(records, header, now)
+
+    def _stamp_times(
+        self, records: memoryview, header: BatchHeader, now: TimestampMs
+    ) -> BatchHeader:
         latest = header.max_timestamp
         if self._decodes:
-            latest = self._check_records(records, position, header, now).latest_timestamp
+            latest = self._check_records(records, header, now).latest_timestamp
         if self.stamps_append_time:
             if header.attributes & TIMESTAMP_TYPE_BIT:
                 raise invalid_timestamp(())
-            stamp_append_time(records, position, now)
+            stamp_append_time(records, 0, now)
             return header._replace(
                 attributes=header.attributes & ASSIGNED_BITS | TIMESTAMP_TYPE_BIT,
                 max_timestamp=now,
             )
-        if not self._decodes:
-            self._check_range(header, now)
         if header.attributes & TIMESTAMP_TYPE_BIT:
             # The topic keeps the producers' times, so that is what the batch has from now on.
-            stamp_create_time(records, position, latest)
+            stamp_create_time(records, 0, latest)
             return header._replace(
                 attributes=header.attributes & ~TIMESTAMP_TYPE_BIT, max_timestamp=latest
             )
         if latest != header.max_timestamp:
-            stamp_max_timestamp(records, position, latest)
+            stamp_max_timestamp(records, 0, latest)
             return header._replace(max_timestamp=latest)
         return header
 
-    def _check_range(self, header: BatchHeader, now: TimestampMs) -> None:
-        """The earliest time is taken to be the first: the header tells no other."""
-        if header.max_timestamp - now > self._after_max_ms or (
-            now - header.base_timestamp > self._before_max_ms
-            and header.base_timestamp != NO_TIMESTAMP
-        ):
-            raise invalid_timestamp(())
-
     def _check_records(
-        self, records: memoryview, position: int, header: BatchHeader, now: TimestampMs
+        self, records: memoryview, header: BatchHeader, now: TimestampMs
     ) -> CheckedRecords:
         checked = check_records(
-            records, position, header, partition=self._partition, config=self._config, now=now
+            records, 0, header, partition=self._partition, config=self._config, now=now
         )
         codec = header.compression
         if (
@@ -258,9 +254,8 @@ def _target_of(config: TopicConfig) -> Target | None:
     return target_of(config)
 
 
-def _split(records: memoryview, *, is_client: bool) -> list[BatchHeader]:
-    """The headers of all batches: the slow path, which finds Kafka's error for bad framing."""
-    headers: list[BatchHeader] = []
+def _refuse_framing(records: memoryview) -> NoReturn:
+    """Raise Kafka's error for what is not just one batch."""
     position = 0
     while len(records) - position >= LOG_OVERHEAD:
         (length,) = _LENGTH.unpack_from(records, position + 8)
@@ -279,16 +274,12 @@ def _split(records: memoryview, *, is_client: bool) -> list[BatchHeader]:
         if len(records) - position < LOG_OVERHEAD + length:
             break
         if magic < MAGIC:
-            raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
+            break
         try:
-            headers.append(read_header(records, position))
+            read_header(records, position)
         except CorruptRecordError as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE) from error
         position += LOG_OVERHEAD + length
-    if not headers or (is_client and len(headers) > 1):
-        raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
-    if position != len(records):
-        # Kafka differs: it drops a torn batch behind a whole one, and takes the whole one. No
-        # client has a reason to send that, so here all is refused: no record is lost unsaid.
-        raise UnfitBatchesError(ErrorCode.INVALID_RECORD)
-    return headers
+    # Kafka differs: it drops a torn batch behind a whole one, and takes the whole one. No client
+    # has a reason to send that, so here all is refused: no record is lost unsaid.
+    raise UnfitBatchesError(ErrorCode.INVALID_RECORD)

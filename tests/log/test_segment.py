@@ -64,3 +64,29 @@ def test_a_segment_that_was_cut_to_nothing_is_as_old_as_the_cut() -> None:
     assert len(log.segments) == 1
     append(log, batch(NO_TIMESTAMP), now=TimestampMs(cut_at + 1_001))
     assert len(log.segments) == 2
+
+
+@pytest.mark.parametrize("interval_bytes", [0, 100, 1_000])
+@pytest.mark.parametrize("index_bytes", [60, 400])
+@pytest.mark.parametrize("segment_bytes", [3_000, 1 << 20])
+def test_it_rolls_before_a_batch_that_its_files_have_no_room_for(
+    interval_bytes: int, index_bytes: int, segment_bytes: int
+) -> None:
+    """However it knows: here each batch asks the indexes themselves."""
+    config = TopicConfig(
+        index_interval_bytes=interval_bytes,
+        segment_index_bytes=index_bytes,
+        segment_bytes=segment_bytes,
+    )
+    log = open_log(config=config)
+    for turn in range(120):
+        segment, data = log.segments[-1], batch(turn, value=bytes(turn * 379 % 1_000))
+        indexes = segment.indexes
+        has_room = (
+            segment.size + len(data) <= segment_bytes
+            and indexes.offsets.size_bytes + 8 <= index_bytes
+            and indexes.times.size_bytes + 2 * 12 <= index_bytes
+        )
+        append(log, data)
+        assert (log.segments[-1] is segment) == has_room, turn
+    assert len(log.segments) > 1

@@ -269,16 +269,21 @@ def test_full_validation_decodes() -> None:
     assert refusal(log, short, AppendOrigin.CLIENT).code is ErrorCode.INVALID_RECORD
 
 
-def test_the_broker_itself_may_append_more() -> None:
+def test_the_broker_itself_may_append_control_records_with_any_offset() -> None:
     log = open_log()
-    control = changed(batch(), attributes=0x20)
-    two = control + batch()
+    append(log, batch())
+    control = changed(batch(), attributes=0x20, base_offset=7)
     appended = append_as_leader(
-        log, memoryview(two), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
+        log, memoryview(control), leader_epoch=EPOCH, now=NOW, origin=AppendOrigin.COORDINATOR
     )
-    assert (appended.base_offset, appended.last_offset) == (0, 1)
+    assert (appended.base_offset, appended.last_offset) == (1, 1)
     assert [header.base_offset for header in headers(stored(log))] == [0, 1]
     assert log.end_offset == 2
+
+
+@pytest.mark.parametrize("origin", list(AppendOrigin))
+def test_nobody_may_append_two_batches_at_once(origin: AppendOrigin) -> None:
+    assert refusal(open_log(), batch() + batch(), origin).code is ErrorCode.INVALID_RECORD
 
 
 def test_any_header_byte_is_answered() -> None:

@@ -42,6 +42,8 @@ MAGIC = 2
 HEADER_SIZE = 61
 LOG_OVERHEAD = 12
 """Bytes of base offset and batch length, which the batch length does not count."""
+CRC_START = 21
+"""What the CRC covers begins here, and ends with the batch."""
 MAGIC_POSITION = 16
 """The same in all three record formats; a batch of fewer than 17 bytes shows no magic."""
 NO_SEQUENCE = -1
@@ -56,6 +58,8 @@ ASSIGNED_BITS = 0x7F
 COMPRESSION_BITS = 0x07
 
 _HEADER = Struct(">qiibIhiqqqhii")
+_unpack_header = _HEADER.unpack_from
+_LEAST_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 _LENGTH = Struct(">i")
 _BASE_OFFSET = Struct(">q")
 _LEADER_EPOCH = Struct(">i")
@@ -168,10 +172,10 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """
     if position < 0 or len(buffer) - position < HEADER_SIZE:
         raise CorruptRecordError(f"{len(buffer) - position} bytes are no batch header")
-    header = _new_header(BatchHeader, _HEADER.unpack_from(buffer, position))
+    header = _new_header(BatchHeader, _unpack_header(buffer, position))
     if header.magic != MAGIC:
         raise CorruptRecordError(f"Invalid magic found in record: {header.magic}")
-    if header.batch_length < HEADER_SIZE - LOG_OVERHEAD:
+    if header.batch_length < _LEAST_LENGTH:
         raise CorruptRecordError(f"batch length {header.batch_length} is too small for a header")
     return header
 
@@ -196,7 +200,7 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 def compute_crc(buffer: Buffer, position: int, size_bytes: int) -> int:
     """CRC-32C of the batch of `size_bytes` (whole) at `position`, without a copy."""
-    view = memoryview(buffer)[position + _ATTRIBUTES_POSITION : position + size_bytes]
+    view = memoryview(buffer)[position + CRC_START : position + size_bytes]
     return load_crc32c()(view)
 
 
@@ -206,7 +210,7 @@ def crc_is_valid(buffer: Buffer, position: int, header: BatchHeader) -> bool:
     if end > len(buffer):
         return False
     view = buffer if isinstance(buffer, memoryview) else memoryview(buffer)
-    return load_crc32c()(view[position + _ATTRIBUTES_POSITION : end]) == header.crc
+    return load_crc32c()(view[position + CRC_START : end]) == header.crc
 
 
 def write_header(buffer: WritableBuffer, header: BatchHeader, position: int = 0) -> None:
