@@ -61,7 +61,7 @@ class CleanedSegment:
     def append(self, batches: Sequence[CleanedBatch]) -> None:
         """Write these at the end."""
         position = self._file.size
-        self._file.append([batch.data for batch in batches])
+        self._file.append(b"".join(batch.data for batch in batches))
         for header, _ in batches:
             self._indexes.add(
                 header.last_offset - self.base_offset,

@@ -8,7 +8,7 @@ open, and gives it back with `release()`; so do views of memory, whose `release(
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -64,11 +64,8 @@ class File(Protocol):
         """Bytes written, synced or not."""
         ...
 
-    def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end, in one call where the platform can.
-
-        After an `OSError` the file ends where it did before.
-        """
+    def append(self, data: Buffer) -> None:
+        """Write all of it at the end. After an `OSError` the file ends where it did before."""
         ...
 
     def read(self, position: int, size: int) -> bytes:

@@ -9,7 +9,7 @@ what a disk would hold after a loss of power. That keeps what is removed until i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from kafkalite.log.files import Buffer, DiskSpace, Part
@@ -44,10 +44,10 @@ class MemoryFile:
         """Bytes written."""
         return self.node.size
 
-    def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end."""
+    def append(self, data: Buffer) -> None:
+        """Write all of it at the end."""
         assert not self._closed, "append to a closed file"
-        self.node.append(parts)
+        self.node.append(data)
 
     def read(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`."""

@@ -6,7 +6,7 @@ keeps its bytes whatever is appended, cut or overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kafkalite.log.files import Buffer
 
@@ -33,19 +33,18 @@ class MemoryBytes:
         """Bytes that a crash leaves, of `_durable` or else of `_chunks`."""
         self._durable: list[bytearray] | None = None
         """What a crash leaves, where that is no beginning of `_chunks` any more."""
-        self.append((data,))
+        self.append(data)
 
-    def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end."""
-        for part in parts:
-            with memoryview(part) as view:
-                done = 0
-                while done < len(view):
-                    at = self.size % self._chunk_bytes
-                    count = min(len(view) - done, self._chunk_bytes - at)
-                    self._chunk_with_room(at + count)[at : at + count] = view[done : done + count]
-                    self.size += count
-                    done += count
+    def append(self, data: Buffer) -> None:
+        """Write all of it at the end."""
+        with memoryview(data) as view:
+            done = 0
+            while done < len(view):
+                at = self.size % self._chunk_bytes
+                count = min(len(view) - done, self._chunk_bytes - at)
+                self._chunk_with_room(at + count)[at : at + count] = view[done : done + count]
+                self.size += count
+                done += count
 
     def _chunk_with_room(self, needed: int) -> bytearray:
         """The last chunk, with at least `needed` bytes of capacity."""

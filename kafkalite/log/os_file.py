@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 
 from kafkalite.log.files import Buffer, Part
@@ -18,8 +17,6 @@ from kafkalite.log.open_files import OpenFiles
 BINARY: int = getattr(os, "O_BINARY", 0)
 NO_INHERIT: int = getattr(os, "O_CLOEXEC", 0)
 """What each `os.open` here has, where the platform knows it."""
-_MAX_PARTS = 1024
-"""The smallest IOV_MAX in use: more parts take more calls."""
 sync_data = getattr(os, "fdatasync", os.fsync)
 """Return when the bytes of a descriptor's file are on the disk."""
 
@@ -103,19 +100,16 @@ class OsFile:
         fd, self._fd = self._fd, -1
         os.close(fd)
 
-    def append(self, parts: Sequence[Buffer]) -> None:
-        """Write all parts at the end; after an error the file is as it was."""
+    def append(self, data: Buffer) -> None:
+        """Write all of it at the end; after an error the file is as it was."""
         assert not self._closed, "append to a closed file"
         self.was_used = True  # As `_descriptor`, without a call for each batch.
         fd = self._fd if self._fd >= 0 else self._open_again()
+        size = len(data)
         try:
-            if len(parts) == 1:
-                (data,) = parts
-                written, size = os.write(fd, data), len(data)
-            else:
-                written, size = _writev(fd, parts), sum(map(len, parts))
+            written = os.write(fd, data)
             if written != size:
-                _write_rest(fd, parts, written)
+                _write_rest(fd, data, written)
         except BaseException:
             os.ftruncate(fd, self.size)
             os.lseek(fd, self.size, os.SEEK_SET)
@@ -136,10 +130,7 @@ class OsFile:
         fd = self._descriptor()
         os.lseek(fd, position, os.SEEK_SET)
         try:
-            with memoryview(data) as view:
-                written = 0
-                while written < len(view):
-                    written += os.write(fd, view[written:])
+            _write_rest(fd, data, 0)
         finally:
             os.lseek(fd, self.size, os.SEEK_SET)
 
@@ -188,24 +179,11 @@ class OsFile:
             self.let_go()
 
 
-def _writev(fd: int, parts: Sequence[Buffer]) -> int:
-    if not parts:
-        return 0
-    if hasattr(os, "writev") and len(parts) <= _MAX_PARTS:
-        return os.writev(fd, parts)
-    return 0
-
-
-def _write_rest(fd: int, parts: Sequence[Buffer], written: int) -> None:
+def _write_rest(fd: int, data: Buffer, written: int) -> None:
     """A call may take fewer bytes than given (a full disk, a limit of 2 GiB): go on."""
-    for part in parts:
-        with memoryview(part) as view:
-            if written >= len(view):
-                written -= len(view)
-                continue
-            while written < len(view):
-                written += os.write(fd, view[written:])
-            written = 0
+    with memoryview(data) as view:
+        while written < len(view):
+            written += os.write(fd, view[written:])
 
 
 def _read_at(fd: int, position: int, size: int) -> bytes:

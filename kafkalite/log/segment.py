@@ -184,7 +184,7 @@ class Segment:
 
     def append(self, records: memoryview) -> None:
         """Write whole batches at the end; call `added` for each then. `OSError` changes nothing."""
-        (self._log.opened or self.file).append((records,))
+        (self._log.opened or self.file).append(records)
 
     def added(
         self, base_offset: int, last_offset: int, max_timestamp: TimestampMs, size_bytes: int

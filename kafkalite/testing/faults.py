@@ -8,7 +8,7 @@ process and its ports, so that nothing of it stirs once it is dead.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kafkalite.log.files import Buffer, DiskSpace, File, Files, Lock, Part
@@ -261,10 +261,9 @@ class _ProcessFile:
     def size(self) -> int:
         return self._file.size
 
-    def append(self, parts: Sequence[Buffer]) -> None:
-        data = b"".join(parts)
-        self._owner.change(lambda: self._file.append([data[: self._owner.part_of(len(data))]]))
-        self._file.append([data])
+    def append(self, data: Buffer) -> None:
+        self._owner.change(lambda: self._file.append(data[: self._owner.part_of(len(data))]))
+        self._file.append(data)
 
     def read(self, position: int, size: int) -> bytes:
         self._owner.look()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kafkalite.log.files import Buffer, DiskSpace, Part
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles, MemoryLock
 from kafkalite.log.memory_bytes import MemoryBytes
@@ -74,9 +72,9 @@ class _File(MemoryFile):
         super().__init__(node)
         self._disk = disk
 
-    def append(self, parts: Sequence[Buffer]) -> None:
+    def append(self, data: Buffer) -> None:
         self._disk.look(writes=True)
-        super().append(parts)
+        super().append(data)
 
     def read(self, position: int, size: int) -> bytes:
         self._disk.look()

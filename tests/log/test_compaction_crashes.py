@@ -3,7 +3,7 @@ afterwards is the old or the new, group by group, and a reader sees the same eit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -75,9 +75,9 @@ class DyingFile(MemoryFile):
         super().__init__(node)
         self._files = files
 
-    def append(self, parts: Sequence[Buffer]) -> None:
+    def append(self, data: Buffer) -> None:
         self._files.count()
-        super().append(parts)
+        super().append(data)
 
     def truncate(self, size: int) -> None:
         self._files.count()

@@ -267,7 +267,7 @@ def torn(disk: MemoryFiles) -> None:
     file = disk.open(f"{FOLDER}/{4:020d}.log")
     file.truncate(size - 1)
     file.sync()
-    disk.open(f"{FOLDER}/{6:020d}.log").append([b"more that is no batch"])
+    disk.open(f"{FOLDER}/{6:020d}.log").append(b"more that is no batch")
     disk.replace(f"{FOLDER}/{2:020d}.index", b"garbage")
     disk.replace(f"{FOLDER}/{99:020d}.timeindex", b"")
     disk.replace(f"{FOLDER}/{0:020d}.log.deleted", b"x")

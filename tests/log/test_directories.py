@@ -300,7 +300,7 @@ def test_a_stop_closes_the_others_when_one_file_was_changed_by_someone(files: Me
         )
         append(log, batch())
     directory.logs[TopicPartition("t", 0)].release_files()
-    files.open("t-0/00000000000000000000.log").append((b"?",))
+    files.open("t-0/00000000000000000000.log").append(b"?")
     with pytest.raises(OSError, match=r"has 71 bytes, not 70; not written: t-0"):
         stop(directory)
     assert files.exists("t-1/00000000000000000001.snapshot")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from kafkalite.config.views import TopicConfig
@@ -48,9 +46,9 @@ class FailingFile(MemoryFile):
         super().__init__(node)
         self._files = files
 
-    def append(self, parts: Sequence[Buffer]) -> None:
+    def append(self, data: Buffer) -> None:
         self._files.count()
-        super().append(parts)
+        super().append(data)
 
 
 def test_any_one_failure_refuses_one_append_and_no_more() -> None:

@@ -61,9 +61,10 @@ def whole(files: Files, path: str) -> bytes:
 
 
 def test_appends_are_read_back(file: File) -> None:
-    file.append((b"abc",))
-    file.append([bytearray(b"de"), memoryview(b"fgh"), b""])
-    file.append([])
+    file.append(b"abc")
+    file.append(bytearray(b"de"))
+    file.append(memoryview(b"fgh"))
+    file.append(b"")
     assert file.size == 8
     assert file.read(0, 8) == b"abcdefgh"
     assert file.read(2, 3) == b"cde"
@@ -71,16 +72,10 @@ def test_appends_are_read_back(file: File) -> None:
     assert file.read(8, 1) == b""
 
 
-def test_an_append_of_many_parts_is_whole(file: File) -> None:
-    parts = [bytes([number % 251]) for number in range(3000)]
-    file.append(parts)
-    assert file.read(0, 3000) == b"".join(parts)
-
-
 def test_reading_does_not_move_the_end(file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     assert file.read(0, 1) == b"a"
-    file.append((b"def",))
+    file.append(b"def")
     assert file.read(0, 6) == b"abcdef"
 
 
@@ -88,41 +83,41 @@ def test_many_files_take_turns(files: Files) -> None:
     opened = [files.open(f"{number}.log") for number in range(100)]
     for turn in (b"abc", b"de", b"f"):
         for file in opened:
-            file.append((turn,))
+            file.append(turn)
     for file in opened:
         assert file.read(0, 10) == b"abcdef"
         file.write_at(1, b"B")
         file.truncate(4)
         file.sync()
         assert content(file.slice(0, 4)) == b"aBcd"
-        file.append((b"E",))
+        file.append(b"E")
     for number, file in enumerate(opened):
         file.close()
         assert whole(files, f"{number}.log") == b"aBcdE"
 
 
 def test_overwrites_in_place(file: File) -> None:
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     file.write_at(2, b"XY")
-    file.append((b"g",))
+    file.append(b"g")
     assert file.read(0, 7) == b"abXYefg"
 
 
 def test_truncates(file: File) -> None:
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     file.truncate(2)
     assert file.size == 2
-    file.append((b"X",))
+    file.append(b"X")
     assert file.read(0, 10) == b"abX"
 
 
 def test_what_is_reserved_is_not_read_and_not_kept(files: Files, file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     file.reserve(100)
     assert file.size == 3
     assert file.read(0, 10) == b"abc"
     assert file.read(5, 10) == b""
-    file.append((b"de",))
+    file.append(b"de")
     file.write_at(1, b"B")
     assert content(file.slice(0, 5)) == b"aBcde"
     file.reserve(0)
@@ -138,7 +133,7 @@ def test_what_is_reserved_is_not_read_and_not_kept(files: Files, file: File) -> 
 
 
 def test_the_same_tree_apart(files: Files, file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     apart = files.apart()
     assert whole(apart, "a.log") == b"abc"
     apart.replace("b.log", b"b")
@@ -146,11 +141,11 @@ def test_the_same_tree_apart(files: Files, file: File) -> None:
 
 
 def test_opens_again_what_was_closed(files: Files, file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     file.close()
     file.close()
     again = files.open("a.log")
-    again.append((b"def",))
+    again.append(b"def")
     assert again.size == files.size("a.log") == 6
     assert again.read(0, 6) == b"abcdef"
     again.close()
@@ -167,7 +162,7 @@ def test_open_read_wants_an_existing_file(files: Files) -> None:
 
 
 def test_a_slice_is_a_range(file: File) -> None:
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     part = file.slice(1, 4)
     assert len(part) == 4
     assert content(part) == b"bcde"
@@ -175,7 +170,7 @@ def test_a_slice_is_a_range(file: File) -> None:
 
 
 def test_a_part_is_read_whole_and_given_back(file: File) -> None:
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     assert bytes(read_part(file.slice(1, 3))) == b"bcd"
     assert bytes(read_part(b"xyz")) == b"xyz"
     release_parts([b"bytes", file.slice(0, 1), memoryview(b"view"), file.slice(0, 2)])
@@ -184,16 +179,16 @@ def test_a_part_is_read_whole_and_given_back(file: File) -> None:
 
 
 def test_a_slice_outlives_growth(file: File) -> None:
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     part = file.slice(0, 6)
     for _ in range(100):
-        file.append((b"x" * 1000,))
+        file.append(b"x" * 1000)
     assert content(part) == b"abcdef"
 
 
 def test_a_slice_outlives_close_and_remove(files: Files) -> None:
     file = files.open("gone.log")
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     first, second = file.slice(0, 3), file.slice(3, 3)
     file.close()
     files.remove("gone.log")
@@ -205,7 +200,7 @@ def test_a_slice_outlives_close_and_remove(files: Files) -> None:
 def test_a_slice_outlives_its_folder(files: Files) -> None:
     files.make_folder("t-0")
     file = files.open("t-0/a.log")
-    file.append((b"abc",))
+    file.append(b"abc")
     part = file.slice(0, 3)
     file.close()
     files.rename("t-0", "t-0-delete")
@@ -254,13 +249,13 @@ def test_remove_wants_an_existing_file(files: Files) -> None:
 
 
 def test_sync_returns(file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     assert file.read(0, 3) == b"abc"
 
 
 def test_sync_of_a_path_wants_something_to_be_there(files: Files, file: File) -> None:
-    file.append((b"abc",))
+    file.append(b"abc")
     files.sync_file("a.log")
     files.sync_folder("")
     for missing in (files.sync_file, files.sync_folder):
@@ -270,7 +265,7 @@ def test_sync_of_a_path_wants_something_to_be_there(files: Files, file: File) ->
 
 
 def test_the_disk_has_space(files: Files, file: File) -> None:
-    file.append([b"x" * 1000])
+    file.append(b"x" * 1000)
     space = files.space()
     assert 0 < space.usable_bytes < space.total_bytes
 
@@ -280,7 +275,7 @@ def test_files_in_memory_take_space_of_their_own() -> None:
     files.make_folder("a/b")
     before = files.space()
     assert before.usable_bytes == before.total_bytes
-    files.open("a/b/c").append([b"x" * 1000])
+    files.open("a/b/c").append(b"x" * 1000)
     assert files.space() == before._replace(usable_bytes=before.total_bytes - 1000)
 
 
@@ -299,7 +294,7 @@ def test_a_lock_has_one_holder(files: Files) -> None:
 def test_a_lease_keeps_the_descriptor_and_no_longer(tmp_path: Path) -> None:
     files = OsFiles(str(tmp_path))
     file = files.open("a.log")
-    file.append((b"abc",))
+    file.append(b"abc")
     part = file.slice(1, 2)
     assert isinstance(part, OsSlice)
     as_port: FileSlice = part
@@ -314,7 +309,7 @@ def test_a_lease_keeps_the_descriptor_and_no_longer(tmp_path: Path) -> None:
 
 def test_a_slice_of_what_was_cut_is_short(tmp_path: Path) -> None:
     file = OsFiles(str(tmp_path)).open("a.log")
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     part = file.slice(0, 6)
     assert isinstance(part, OsSlice)
     file.truncate(2)
@@ -345,7 +340,7 @@ def test_a_failed_append_leaves_the_file_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = OsFiles(str(tmp_path)).open("a.log")
-    file.append((b"abc",))
+    file.append(b"abc")
     real = os.write
 
     def half_then_full_disk(fd: int, data: bytes) -> int:
@@ -356,21 +351,19 @@ def test_a_failed_append_leaves_the_file_as_it_was(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", half_then_full_disk)
         with pytest.raises(OSError, match="No space"):
-            file.append((b"defghi",))
+            file.append(b"defghi")
     assert file.size == 3
-    file.append((b"xyz",))
+    file.append(b"xyz")
     assert file.read(0, 100) == b"abcxyz"
     file.close()
 
 
 def test_a_short_write_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = OsFiles(str(tmp_path)).open("a.log")
-    real_write, real_writev = os.write, os.writev
+    real_write = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real_write(fd, data[:2]))
-    monkeypatch.setattr(os, "writev", lambda fd, parts: real_writev(fd, [parts[0], parts[1][:1]]))
-    file.append((b"abcdef",))
-    file.append((b"gh", b"ij", b"kl"))
-    assert file.read(0, 100) == b"abcdefghijkl"
+    file.append(b"abcdefg")
+    assert file.read(0, 100) == b"abcdefg"
     file.close()
 
 
@@ -398,15 +391,12 @@ def test_what_is_open_apart_closes_nothing_here(tmp_path: Path) -> None:
         file.close()
 
 
-@pytest.mark.parametrize("missing", ["pread", "writev"])
-def test_works_where_calls_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    monkeypatch.delattr(os, missing)
+def test_works_where_there_is_no_pread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pread")
     file = OsFiles(str(tmp_path)).open("a.log")
-    file.append((b"abc", b"def"))
+    file.append(b"abcdef")
     assert file.read(1, 2) == b"bc"
-    file.append((b"g",))
+    file.append(b"g")
     assert file.read(0, 100) == b"abcdefg"
     file.close()
 

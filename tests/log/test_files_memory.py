@@ -22,20 +22,20 @@ def whole(files: MemoryFiles, path: str) -> bytes:
 
 def test_unsynced_bytes_are_lost(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     files.sync_folder("")
-    file.append((b"def",))
+    file.append(b"def")
     files.crash()
     assert whole(files, "a") == b"abc"
 
 
 def test_some_of_the_unsynced_bytes_may_survive(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     files.sync_folder("")
-    file.append((b"def",))
+    file.append(b"def")
     asked = []
 
     def keep_one(path: str, unsynced: int) -> int:
@@ -67,7 +67,7 @@ def test_a_folder_not_synced_is_lost_with_all_in_it(files: MemoryFiles) -> None:
 
 def test_a_removal_not_synced_comes_back(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     files.sync_folder("")
     files.remove("a")
@@ -81,10 +81,10 @@ def test_a_removal_not_synced_comes_back(files: MemoryFiles) -> None:
 
 def test_a_rename_survives_but_not_the_bytes_that_were_not_synced(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     files.sync_folder("")
-    file.append((b"def",))
+    file.append(b"def")
     files.rename("a", "b")
     files.crash()
     assert files.list("") == ["b"]
@@ -101,11 +101,11 @@ def test_replace_is_durable_only_with_sync(files: MemoryFiles) -> None:
 
 def test_a_truncation_not_synced_comes_back(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     file.sync()
     files.sync_folder("")
     file.truncate(2)
-    file.append((b"XYZ",))
+    file.append(b"XYZ")
     file.write_at(0, b"Q")
     assert whole(files, "a") == b"QbXYZ"
     files.crash()
@@ -114,11 +114,11 @@ def test_a_truncation_not_synced_comes_back(files: MemoryFiles) -> None:
 
 def test_an_overwrite_not_synced_comes_back(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abc",))
+    file.append(b"abc")
     file.sync()
     files.sync_folder("")
     file.write_at(1, b"X")
-    file.append((b"d",))
+    file.append(b"d")
     assert whole(files, "a") == b"aXcd"
     files.crash()
     assert whole(files, "a") == b"abc"
@@ -126,10 +126,10 @@ def test_an_overwrite_not_synced_comes_back(files: MemoryFiles) -> None:
 
 def test_views_keep_their_bytes_over_truncation_and_new_appends(files: MemoryFiles) -> None:
     file = files.open("a")
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     view = file.slice(0, 6)
     file.truncate(1)
-    file.append((b"XYZUVW",))
+    file.append(b"XYZUVW")
     assert isinstance(view, memoryview)
     assert view.readonly
     assert bytes(view) == b"abcdef"
@@ -141,7 +141,7 @@ def test_locks_are_free_after_a_crash_and_old_handles_are_dead(files: MemoryFile
     file = files.open("a")
     files.sync_folder("")
     files.crash()
-    file.append((b"lost",))
+    file.append(b"lost")
     files.lock(".lock").release()
     assert whole(files, "a") == b""
 
@@ -163,10 +163,10 @@ def test_what_is_no_folder_is_refused(files: MemoryFiles) -> None:
 def test_growth_copies_no_more_than_a_chunk() -> None:
     files = MemoryFiles(chunk_bytes=4096)
     file = files.open("a")
-    file.append((b"x" * 4096,))
+    file.append(b"x" * 4096)
     view = file.slice(0, 4096)
     for _ in range(20):
-        file.append((b"y" * 1000,))
+        file.append(b"y" * 1000)
     assert isinstance(view, memoryview)
     again = file.slice(0, 4096)
     assert isinstance(again, memoryview)
@@ -184,7 +184,7 @@ def test_what_is_removed_is_freed_at_once_but_for_views_of_it(
     files = MemoryFiles()
     files.make_folder("t")
     file = files.open("t/a")
-    file.append((b"abcdef",))
+    file.append(b"abcdef")
     file.sync()
     files.sync_folder("t")
     files.sync_folder("")

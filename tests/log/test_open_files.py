@@ -51,7 +51,7 @@ def test_what_was_used_stays_longer(tmp_path: Path) -> None:
     files = open_some(tree, 17)
     # The first of the next ones found that all had been used, and took the oldest.
     assert not has_descriptor(files[0])
-    files[1].append((b"x",))
+    files[1].append(b"x")
     close_all([tree.open("more.log")])
     assert has_descriptor(files[1])
     assert not has_descriptor(files[2])
@@ -61,7 +61,7 @@ def test_what_was_used_stays_longer(tmp_path: Path) -> None:
 def test_a_lease_keeps_a_file_open(tmp_path: Path) -> None:
     tree = OsFiles(str(tmp_path), limit=0)
     files = open_some(tree, 1)
-    files[0].append((b"abc",))
+    files[0].append(b"abc")
     part = files[0].slice(0, 3)
     assert isinstance(part, OsSlice)
     others: list[File] = [tree.open(f"other-{number}.log") for number in range(40)]
@@ -97,7 +97,7 @@ def test_a_process_without_descriptors_closes_what_is_idle(
     monkeypatch.setattr(os, "open", open_if_any)
     monkeypatch.setattr(os, "close", close)
     files.append(tree.open("one-more.log"))
-    files[0].append((b"abc",))
+    files[0].append(b"abc")
     assert sum(map(has_descriptor, files)) == 5
     # With nothing idle the error is the caller's.
     parts = [file.slice(0, 0) for file in files if has_descriptor(file)]
@@ -112,7 +112,7 @@ def test_a_process_without_descriptors_closes_what_is_idle(
 def test_another_length_is_not_taken_for_the_same_file(tmp_path: Path) -> None:
     tree = OsFiles(str(tmp_path), limit=0)
     (file,) = open_some(tree, 1)
-    file.append((b"abc",))
+    file.append(b"abc")
     others = [tree.open(f"other-{number}.log") for number in range(40)]
     (tmp_path / "0.log").write_bytes(b"abcd")
     with pytest.raises(OSError, match="4 bytes are there, not 3"):

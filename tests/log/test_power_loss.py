@@ -70,7 +70,7 @@ def test_what_recovery_cut_does_not_come_back() -> None:
     size = log.size_bytes
     log.release_files()
     file = files.open(f"{FOLDER}/{0:020d}.log")
-    file.append([b"torn"])
+    file.append(b"torn")
     file.sync()
     again = open_log(files, clean=False)
     assert len(again.cuts) == 1

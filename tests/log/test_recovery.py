@@ -112,7 +112,7 @@ def test_offsets_that_do_not_ascend_are_cut() -> None:
     log = open_log(files)
     append(log)
     one = all_bytes(log)
-    files.open(f"{FOLDER}/{segment_name(0)}").append((one,))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(one)
     recovered = open_log(files)
     assert recovered.end_offset == 1
     assert recovered.cuts[0].reason == "offset 0 where 1 or more was due"
@@ -231,7 +231,7 @@ def test_a_torn_end_is_cut_even_if_the_stop_was_called_clean() -> None:
     log = open_log(files)
     append(log)
     log.close()
-    files.open(f"{FOLDER}/{segment_name(0)}").append((b"\0" * 30,))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(b"\0" * 30)
     again = open_log(files, clean=True)
     assert again.end_offset == 1
     assert again.cuts[0].size_bytes == 30
@@ -343,7 +343,7 @@ def test_a_tail_of_zeros_is_cut() -> None:
     files = MemoryFiles()
     log = open_log(files)
     append(log)
-    files.open(f"{FOLDER}/{segment_name(0)}").append((bytes(500),))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(bytes(500))
     assert open_log(files).cuts[0].size_bytes == 500
 
 
@@ -352,7 +352,7 @@ def test_a_file_that_changes_behind_our_back_is_noticed() -> None:
     log = open_log(files)
     append(log)
     log.release_files()
-    files.open(f"{FOLDER}/{segment_name(0)}").append((b"?",))
+    files.open(f"{FOLDER}/{segment_name(0)}").append(b"?")
     with pytest.raises(InvariantError, match="has 80 bytes, not 79"):
         append(log)
 

@@ -17,7 +17,7 @@ PIECE_BYTES = 1 << 20
 
 def file_of(*parts: bytes | bytearray) -> File:
     file = MemoryFiles().open("a.log")
-    file.append(parts)
+    file.append(b"".join(parts))
     return file
 
 

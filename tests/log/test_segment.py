@@ -31,7 +31,7 @@ def test_a_file_longer_than_any_segment_is_refused(tmp_path: Path, clean: bool) 
     """As by Kafka; its zeros take no room on the disk."""
     files = OsFiles(str(tmp_path))
     files.make_folder(FOLDER)
-    files.open(f"{FOLDER}/{0:020d}.log").append([batch()])
+    files.open(f"{FOLDER}/{0:020d}.log").append(batch())
     os.truncate(tmp_path / FOLDER / f"{0:020d}.log", 2**31)
     with pytest.raises(CorruptRecordError, match="2147483648 bytes: too many"):
         opening.open_log(

@@ -33,7 +33,7 @@ def damage(files: MemoryFiles, path: str, kind: int, where: int, byte: int) -> N
         case 1:
             file.truncate(where % (size + 1))
         case 2:
-            file.append((bytes([byte]) * (where % 100),))
+            file.append(bytes([byte]) * (where % 100))
         case _:
             files.remove(path)
 

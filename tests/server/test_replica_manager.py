@@ -177,7 +177,7 @@ async def test_one_record_of_an_old_format_keeps_one_partition_offline(
     async with crashed(simulation, files) as running:
         await running.create("t", 2)
         await running.produce("t", b"new", partition=1)
-    files.open("t-0/00000000000000000000.log").append([OLD_MESSAGE])
+    files.open("t-0/00000000000000000000.log").append(OLD_MESSAGE)
     async with start(simulation, files) as running:
         assert await codes(running, "t", 0) == OFFLINE
         assert await running.read("t", partition=1) == [b"new"]

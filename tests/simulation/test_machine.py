@@ -22,7 +22,7 @@ async def lose_topic(simulation: Simulation, *, records: bytes, is_synced: bool)
     disk = machine.disk
     disk.make_folder(LOST)
     disk.replace(f"{LOST}/partition.metadata", format_partition_metadata(Uuid(b"1" * 16)))
-    disk.open(LOG).append([records])
+    disk.open(LOG).append(records)
     for folder in ("", LOST):
         disk.sync_folder(folder)
     if is_synced:

@@ -21,7 +21,7 @@ CHANGES: dict[str, Callable[[ProcessFiles], object]] = {
     "remove a folder": lambda files: files.remove_folder("folder"),
     "sync a file": lambda files: files.sync_file("a"),
     "sync a folder": lambda files: files.sync_folder(""),
-    "append": lambda files: files.open("a").append([b"xyz"]),
+    "append": lambda files: files.open("a").append(b"xyz"),
     "write": lambda files: files.open("a").write_at(0, b"x"),
     "truncate": lambda files: files.open("a").truncate(1),
     "sync": lambda files: files.open("a").sync(),
@@ -109,7 +109,7 @@ def test_a_death_within_an_append_leaves_a_part_of_it() -> None:
         file = files.open("a")
         files.die_within(1)
         with pytest.raises(OSError, match="the process is dead"):
-            file.append([b"12", b"3"])
+            file.append(b"123")
         left.add(disk.content()[1])
     assert left == {b"abc", b"abc1", b"abc12", b"abc123"}
 
@@ -117,12 +117,12 @@ def test_a_death_within_an_append_leaves_a_part_of_it() -> None:
 def test_a_file_of_the_dead_stays_closed_to_them_and_open_to_others() -> None:
     disk = Disk()
     file = disk.files.open("a")
-    file.append([b"d"])
+    file.append(b"d")
     disk.files.die()
     with pytest.raises(OSError, match="the process is dead"):
-        file.append([b"e"])
+        file.append(b"e")
     file.close()
-    disk.process().open("a").append([b"f"])
+    disk.process().open("a").append(b"f")
     assert disk.content()[1] == b"abcdf"
 
 
