@@ -114,10 +114,20 @@ class BatchValidator:
 
         `KafkaError` refuses it. Timestamps may be stamped in place; offset and epoch are not.
         """
+        header = self._read_header(records, is_client=origin is _CLIENT)
         if origin is not _CLIENT:
-            return self._read_header(records, is_client=False)
-        header = self._read_header(records, is_client=True)
-        return self._check_times(records, header, now)
+            return header
+        if self._decodes or self.stamps_append_time:
+            return self._stamp_times(records, header, now)
+        # The earliest time is taken to be the first: the header tells no other.
+        if header.max_timestamp - now > self._after_max_ms or (
+            now - header.base_timestamp > self._before_max_ms
+            and header.base_timestamp != NO_TIMESTAMP
+        ):
+            raise invalid_timestamp(())
+        if header.attributes & TIMESTAMP_TYPE_BIT:
+            return self._stamp_times(records, header, now)
+        return header
 
     def recompress(self, records: memoryview, now: TimestampMs, origin: AppendOrigin) -> FitRecords:
         """As `check`, where there is a `target`: other bytes if it is not of that codec. Touches
@@ -188,24 +198,10 @@ class BatchValidator:
             raise KafkaError(ErrorCode.INVALID_RECORD)
         return header
 
-    def _check_times(
-        self, records: memoryview, header: BatchHeader, now: TimestampMs
-    ) -> BatchHeader:
-        """Check and stamp timestamps; the header as it stands in the batch afterwards."""
-        if not (self._decodes or self.stamps_append_time):
-            # The earliest time is taken to be the first: the header tells no other.
-            if header.max_timestamp - now > self._after_max_ms or (
-                now - header.base_timestamp > self._before_max_ms
-                and header.base_timestamp != NO_TIMESTAMP
-            ):
-                raise invalid_timestamp(())
-            if not header.attributes & TIMESTAMP_TYPE_BIT:
-                return header
-        return self._stamp_times(records, header, now)
-
     def _stamp_times(
         self, records: memoryview, header: BatchHeader, now: TimestampMs
     ) -> BatchHeader:
+        """Look at the records, if that is wanted, and stamp; the header as it stands afterwards."""
         latest = header.max_timestamp
         if self._decodes:
             latest = self._check_records(records, header, now).latest_timestamp
