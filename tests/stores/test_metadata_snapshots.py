@@ -300,6 +300,15 @@ def test_it_stays_small_while_topics_come_and_go_for_long() -> None:
 # Crash points.
 
 
+def test_a_snapshot_that_is_installed_is_on_the_disk() -> None:
+    files = MemoryFiles(models_crashes=True)
+    log = led(files)
+    commit(log, "t0")
+    finish(begun(files, log))
+    files.crash()
+    assert find_checkpoints(files, FOLDER)[-1].end_offset == log.end_offset
+
+
 def history(files: Files, told: list[str]) -> Iterator[MetadataLog]:
     """A commit before the snapshot, during it, and after; `told`: what was committed."""
     log = led(files)
