@@ -19,9 +19,10 @@ pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 SOON = {
     "log.flush.offset.checkpoint.interval.ms": "100",
     "log.initial.task.delay.ms": "0",
+    "metadata.log.max.record.bytes.between.snapshots": "2000",
 }
 """Recovery points are on the disk before the kill: Kafka complains of segments below them that have
-no index."""
+no index. And the metadata has snapshots, as that of `start_kafka` has."""
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def test_kafka_takes_over_what_kafkalite_left_and_the_reverse(
     fill(kafkalite, ours.address)
     before = contents(kafkalite, ours.address)
     assert len(list((data / "segmented-0").glob("*.log"))) > 1
+    assert len(list((data / "__cluster_metadata-0").glob("*.checkpoint"))) > 1
     end_kafkalite(ours, how)
     theirs = start_kafka(tmp_path)
     assert theirs.has_waited == (how == "killed")

@@ -180,16 +180,8 @@ log.dir.failure.timeout.ms LONG 1.. = 30000
     A broker that cannot tell the controller of a failed folder for so long stops.
 max.connection.creation.rate INT 0.. = 2147483647
     The most new connections in a second.
-metadata.log.max.snapshot.interval.ms LONG 0.. = 3600000
-    The longest time between two snapshots of changed metadata; 0: no such limit.
-metadata.log.segment.ms LONG = 604800000
-    A segment of the metadata log is closed after so long.
 metadata.max.idle.interval.ms INT 0.. = 500
     How often the active controller writes an empty record when nothing happens.
-metadata.max.retention.bytes LONG = 104857600
-    Old metadata goes while log and snapshots are larger than this together.
-metadata.max.retention.ms LONG = 604800000
-    Metadata segments and snapshots go when they are older than this.
 metric.reporters LIST = org.apache.kafka.common.metrics.JmxReporter
     Java classes that are told of metrics.
 metrics.num.samples INT 1.. = 2

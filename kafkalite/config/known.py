@@ -14,8 +14,7 @@ from kafkalite.config.keys import ConfigKey
 from kafkalite.config.topic_keys import TOPIC_KEYS
 
 _NOT_YET = """
-metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes queued.max.requests
-socket.receive.buffer.bytes
+queued.max.requests socket.receive.buffer.bytes
 """
 _TIERED = """
 local.retention.bytes local.retention.ms log.local.retention.bytes log.local.retention.ms

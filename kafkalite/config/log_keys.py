@@ -118,11 +118,37 @@ LOG_KEYS = (
         minimum=8388608,
     ),
     ConfigKey(
+        "metadata.log.segment.ms",
+        LONG,
+        "604800000",
+        "A segment of the metadata log is closed after so long.",
+    ),
+    ConfigKey(
         "metadata.log.max.record.bytes.between.snapshots",
         LONG,
         "20971520",
         "Bytes of metadata records after which a snapshot is written.",
         minimum=1,
+    ),
+    ConfigKey(
+        "metadata.log.max.snapshot.interval.ms",
+        LONG,
+        "3600000",
+        "The longest time between two snapshots of changed metadata; 0: no such limit.",
+        minimum=0,
+    ),
+    ConfigKey(
+        "metadata.max.retention.bytes",
+        LONG,
+        "104857600",
+        "Old metadata goes while log and snapshots are larger than this together. In memory, it and"
+        " metadata.log.max.record.bytes.between.snapshots are 4 MiB at most.",
+    ),
+    ConfigKey(
+        "metadata.max.retention.ms",
+        LONG,
+        "604800000",
+        "Metadata segments and snapshots go when they are older than this.",
     ),
     ConfigKey(
         "kafkalite.fsync",

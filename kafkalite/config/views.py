@@ -215,7 +215,11 @@ class BrokerConfig(NamedTuple):
     share_coordinator_state_topic_min_isr: int = 2
     share_coordinator_state_topic_segment_bytes: int = 104_857_600
     metadata_log_segment_bytes: int = 1 << 30
+    metadata_log_segment_ms: int = 604_800_000
     metadata_log_max_record_bytes_between_snapshots: int = 20_971_520
+    metadata_log_max_snapshot_interval_ms: int = 3_600_000
+    metadata_max_retention_bytes: int = 104_857_600
+    metadata_max_retention_ms: int = 604_800_000
     kafkalite_clamp_replication: bool = False
     kafkalite_cluster_id: str | None = None
     """Of a new data folder; None: a random one."""

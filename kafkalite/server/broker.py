@@ -27,6 +27,7 @@ from kafkalite.server.interceptor import Interceptor
 from kafkalite.server.late_loading import load_the_rest
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.membership import Membership
+from kafkalite.server.metadata_upkeep import MetadataUpkeep
 from kafkalite.server.storage import Storage
 from kafkalite.types import NO_BROKER_EPOCH, Uuid
 
@@ -73,6 +74,7 @@ class Broker:
         self._tasks = asyncio.TaskGroup()
         self._listeners = Listeners(config, ports.network, ports.clock, checks_views=checks_views)
         self._housekeeping: Mapping[str, Housekeeping] = {}
+        self._upkeep: MetadataUpkeep | None = None
         self._session: MetadataSession | None = None
         self._on_failure = on_failure
         self._is_killed = False
@@ -107,6 +109,7 @@ class Broker:
             )
             self._services = parts.services
             self._housekeeping = parts.housekeeping
+            self._upkeep = parts.upkeep
             self._listeners.start(parts.new_dispatcher(self._interceptor).handle)
             self._session = storage.store.open_session(
                 config.node_id, parts.controller.on_store_event
@@ -171,6 +174,8 @@ class Broker:
             end.callback(self._leave)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
+            if self._upkeep is not None:
+                end.callback(self._upkeep.stop)
             end.callback(self._parts.reports.stop)
             end.callback(self._parts.moves.stop)
             end.callback(self._parts.replicas.stop)
@@ -268,6 +273,8 @@ class Broker:
                 self.link.awaited.apply(image)
 
         session.watch(folded)
+        if self._upkeep is not None:
+            session.watch(self._upkeep.watch)
         for directory in self._storage.directories.live:
             chores = self._housekeeping[directory.location]
             chores.start(partial(self._parts.replicas.held, directory))
@@ -306,4 +313,6 @@ class Broker:
                 end.callback(self._parts.moves.stop)
             for each in self._housekeeping.values():
                 end.callback(each.stop)
+            if self._upkeep is not None:
+                end.callback(self._upkeep.stop)
             await self._listeners.stop(self._ports.clock.now_ms())

@@ -34,6 +34,7 @@ from kafkalite.server.directory_reports import DirectoryReports
 from kafkalite.server.dispatch import Dispatcher
 from kafkalite.server.housekeeping import Housekeeping
 from kafkalite.server.interceptor import Interceptor
+from kafkalite.server.metadata_upkeep import MetadataUpkeep
 from kafkalite.server.partition import Partition
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.server.partition_homes import PartitionHomes
@@ -121,6 +122,8 @@ class BrokerParts:
             route_markers=None if self.link is None else self.link.marker_routes,
             ask_elsewhere=None if self.link is None else self.link.verification_routes.ask,
         )
+        self.upkeep = self._new_upkeep()
+        """Of the metadata log, if it is kept here."""
         self.services = self._new_services()
         """What handlers are given of all this."""
 
@@ -173,6 +176,20 @@ class BrokerParts:
             sync_metadata=self._storage.sync_metadata,
             on_refused=partial(self._disk_refused, directory),
             on_sync_refused=self._sync_refused,
+            fail=self._fail,
+        )
+
+    def _new_upkeep(self) -> MetadataUpkeep | None:
+        storage, ports = self._storage, self._ports
+        if storage.metadata_log is None:
+            return None
+        return MetadataUpkeep(
+            self._tasks,
+            ports.workers,
+            ports.clock,
+            storage.metadata_log,
+            folders=lambda: [directory.files for directory in storage.directories.live],
+            is_deleting=lambda: self.replicas.is_deleting,
             fail=self._fail,
         )
 

@@ -250,6 +250,11 @@ class ReplicaManager:
         elif self._turn is None:
             self._go_on(makes_folders=True)
 
+    @property
+    def is_deleting(self) -> bool:
+        """Whether a folder may still have the name of a partition that is deleted."""
+        return bool(self._doomed)
+
     def wake_all(self) -> None:
         """Answer everyone who waits, with what there is: the broker stops."""
         for partition in list(self._open_ones()):

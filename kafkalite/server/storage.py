@@ -11,12 +11,14 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.features import formatted_with
 from kafkalite.log.directories import LogDirectory
 from kafkalite.log.directory_set import DirectorySet, Place
+from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.meta_properties import LogDirectoryError
 from kafkalite.metadata.store import MetadataStore
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.stores.memory import MemoryStore
+from kafkalite.stores.metadata_limits import MetadataLogLimits
 from kafkalite.stores.metadata_log import MetadataLog
 from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, Offset, TopicPartition, Uuid, format_uuid
 
@@ -43,6 +45,8 @@ class Storage:
         first folder. `LogDirectoryError` when a folder must not be used; `CorruptRecordError`,
         `ProtocolError` or `InvariantError` for a metadata log that must not."""
         self._owned_store: MemoryStore | None = None
+        self.metadata_log: MetadataLog | None = None
+        """Of a cluster of its own."""
         self.directories = DirectorySet.open(
             places,
             node_id=config.node_id,
@@ -82,7 +86,8 @@ class Storage:
 
     def _open_store(self, config: BrokerConfig, place: Place, clock: Clock) -> MemoryStore:
         directory = self.directory
-        log = MetadataLog.open(
+        limits = MetadataLogLimits.of(config)
+        log = self.metadata_log = MetadataLog.open(
             place.files,
             others=[Place(each.location, each.files) for each in self.directories.live[1:]],
             node_id=config.node_id,
@@ -91,6 +96,7 @@ class Storage:
             clean=directory.claimed.was_clean,
             formatted_with=formatted_with(config.topic_defaults.min_insync_replicas),
             syncs=config.kafkalite_fsync,
+            limits=limits.in_memory() if isinstance(place.files, MemoryFiles) else limits,
         )
         self.removed_topics = log.removed_topics
         return MemoryStore(directory.claimed.meta.cluster_id, clock, log)

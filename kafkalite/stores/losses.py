@@ -52,7 +52,10 @@ class LostTopicsError(CorruptRecordError):
 def sound_end(files: Files, folder: str, *, clean: bool) -> Offset:
     """Where the log ends that can be believed. `CorruptRecordError` unless it is whole, or a crash
     can have left it so."""
-    end_offset, damage = examine(files, folder, clean=clean)
+    newest = newest_checkpoint(files, folder) if files.exists(folder) else None
+    # What a snapshot has is not read any more.
+    since = Offset(0) if newest is None else newest.end_offset
+    end_offset, damage = examine(files, folder, clean=clean, since=since)
     if damage is not None and (clean or not damage.is_end):
         behind = "" if damage.is_end else ", with sound records behind that"
         raise CorruptRecordError(f"{damage.file} is damaged at byte {damage.position}{behind}")

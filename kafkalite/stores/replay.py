@@ -6,7 +6,8 @@ What a transaction without an end holds is dropped, as in Kafka's `MetadataBatch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkalite.errors import InvariantError
@@ -16,7 +17,6 @@ from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.draft import MetadataDraft
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.snapshot import is_held
 from kafkalite.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -25,6 +25,7 @@ from kafkalite.protocol.messages.metadata_records import (
 )
 from kafkalite.stores.checkpoint import changes_in, newest_checkpoint, read_checkpoint
 from kafkalite.stores.soundness import DIGITS, segment_bases
+from kafkalite.stores.unheld import UnheldChanges
 from kafkalite.types import BrokerId, ControllerEpoch, Offset, Uuid
 
 
@@ -38,8 +39,10 @@ class Replayed(NamedTuple):
     """Ids of topics that the log, as far as it was read, has seen go."""
     is_in_transaction: bool
     """It ends within a transaction that nobody will end."""
-    is_held: bool
-    """The image has all of it: a snapshot of that would lose nothing."""
+    unheld: UnheldChanges
+    """What the image has not, and a snapshot of it needs."""
+    size_bytes: int
+    """Of the batches that were read behind the snapshot."""
 
 
 def replay(
@@ -57,33 +60,39 @@ def replay(
     that contradicts itself.
     """
     draft = MetadataDraft(MetadataImage())
+    unheld = UnheldChanges()
     offset, newest = Offset(0), None
     if files.exists(folder):
         offset = next(segment_bases(files.list(folder)), offset)
         newest = newest_checkpoint(files, folder)
     if newest is not None:
-        draft.apply_all(read_checkpoint(files, f"{folder}/{newest.name}"))
+        for change in read_checkpoint(files, f"{folder}/{newest.name}"):
+            draft.apply(change)
+            unheld.see(change)
         offset = newest.end_offset
         if offset > end_offset:
             raise InvariantError(f"{folder} ends before its snapshot {newest.name}")
     elif offset > 0:
         raise InvariantError(f"{folder} begins at offset {offset}, and has no snapshot")
     removed: set[Uuid] = set()
-    held = True
     pending: list[Change] | None = None
-    for change in _changes(files, folder, offset, end_offset):
-        held = held and is_held(change)
+    read = _Read()
+    for change in _changes(files, folder, offset, end_offset, read):
+        settled: Iterable[Change] = ()
         match change:
             case BeginTransactionRecord():
                 pending = []
             case EndTransactionRecord() | AbortTransactionRecord():
                 if isinstance(change, EndTransactionRecord):
-                    draft.apply_all(pending or ())
+                    settled = pending or ()
                 pending = None
             case _ if pending is not None:
                 pending.append(change)
             case _:
-                draft.apply(change)
+                settled = (change,)
+        for each in settled:
+            draft.apply(each)
+            unheld.see(each)
         if isinstance(change, RemoveTopicRecord):
             removed.add(Uuid(bytes(change.topic_id)))
     image = draft.finish(end_offset=end_offset, epoch=epoch, controller_id=controller_id).image
@@ -92,12 +101,20 @@ def replay(
         offset,
         frozenset(removed - image.topics_by_id.keys()),
         pending is not None,
-        held,
+        unheld,
+        read.size_bytes,
     )
 
 
-def _changes(files: Files, folder: str, start: Offset, end: Offset) -> Iterator[Change]:
-    """Those of the batches from `start` (inclusive) to `end` (exclusive)."""
+@dataclass
+class _Read:
+    size_bytes: int = 0
+
+
+def _changes(
+    files: Files, folder: str, start: Offset, end: Offset, read: _Read
+) -> Iterator[Change]:
+    """Those of the batches from `start` (inclusive) to `end` (exclusive), counted in `read`."""
     if start == end:
         return
     bases = list(segment_bases(files.list(folder)))
@@ -114,6 +131,7 @@ def _changes(files: Files, folder: str, start: Offset, end: Offset) -> Iterator[
                 if header.base_offset != due:
                     raise InvariantError(f"{folder} has a hole at offset {due}")
                 yield from changes_in(memoryview(batch.buffer), batch.at, header)
+                read.size_bytes += header.size_bytes
                 due = header.next_offset
                 if due >= end:
                     break  # What follows is what a crash tore.

@@ -6,6 +6,7 @@ it was written: cut there, the log would be of an older cluster, and its partiti
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -37,13 +38,15 @@ class Ending(NamedTuple):
     damage: Damage | None
 
 
-def examine(files: Files, folder: str, *, clean: bool) -> Ending:
-    """Look at every batch; after a clean stop only at those behind the last entry of the index."""
+def examine(files: Files, folder: str, *, clean: bool, since: Offset) -> Ending:
+    """Look at every batch of the segment with `since` and of those behind it; after a clean stop
+    only at those behind the last entry of the index."""
     if not files.exists(folder):
         return Ending(Offset(0), None)
     bases = list(segment_bases(files.list(folder)))
     end = Offset(0)
-    for base in bases[-1:] if clean else bases:
+    first = -1 if clean else max(bisect_right(bases, since) - 1, 0)
+    for base in bases[first:]:
         path = f"{folder}/{base:0{DIGITS}d}"
         file = files.open_read(path + LOG_SUFFIX)
         try:

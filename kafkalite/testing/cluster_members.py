@@ -10,6 +10,7 @@ for each broker:
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -24,6 +25,7 @@ from kafkalite.metadata.store import ImageWatcher
 from kafkalite.ports.network import Address, Network
 from kafkalite.server.broker import Broker
 from kafkalite.server.broker_parts import Ports
+from kafkalite.server.metadata_upkeep import MetadataUpkeep
 from kafkalite.server.storage import Storage
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.types import NO_BROKER_EPOCH, BrokerId
@@ -76,6 +78,8 @@ class ClusterMembers:
         """Where each broker listens or listened last."""
         self._networks: dict[int, Network] = {}
         self._storage: Storage | None = None
+        self._tasks = asyncio.TaskGroup()
+        self._upkeep: MetadataUpkeep | None = None
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -94,7 +98,7 @@ class ClusterMembers:
         """What the cluster has agreed on."""
         return self.store.image
 
-    def open(self, watcher: ImageWatcher) -> None:
+    async def open(self, watcher: ImageWatcher) -> None:
         """Open the metadata; no broker runs yet. `watcher` is told of every change of it. Errors
         as `Storage`."""
         config = self._config(METADATA_NODE, port=0)
@@ -103,7 +107,20 @@ class ClusterMembers:
         place = Place(self._plan.location(METADATA_FOLDER), files)
         self._storage = Storage(config, [place], ports.clock, ports.entropy, store=None)
         self._metadata_ports = ports
-        self.store.open_session(_OBSERVER, lambda event: None).watch(watcher)
+        assert self._storage.metadata_log is not None
+        await self._tasks.__aenter__()
+        self._upkeep = MetadataUpkeep(
+            self._tasks,
+            ports.workers,
+            ports.clock,
+            self._storage.metadata_log,
+            folders=lambda: [files],
+            is_deleting=lambda: False,  # The brokers' folders are held against no log.
+            fail=self.fail,
+        )
+        session = self.store.open_session(_OBSERVER, lambda event: None)
+        session.watch(watcher)
+        session.watch(self._upkeep.watch)
 
     async def start(self, id: int) -> None:
         """Have a broker join. Errors as `Broker.__aenter__`."""
@@ -159,7 +176,11 @@ class ClusterMembers:
             for id, broker in self.running.items():
                 broker.all_stop()
                 end.push_async_callback(self.stop, id)
-            end.callback(storage.close_store)  # First of all.
+            if self._upkeep is not None:
+                end.push_async_callback(self._tasks.__aexit__, None, None, None)
+            end.callback(storage.close_store)
+            if self._upkeep is not None:
+                end.callback(self._upkeep.stop)  # First of all.
 
     def _files_of(self, name: str) -> Files:
         if name not in self._files:

@@ -66,7 +66,7 @@ class ClusterLife(ThreadLife[None]):
         fail_on_broken_invariants(members)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(members.close)
-            members.open(self._image_changed)
+            await members.open(self._image_changed)
             for id in members.ids:
                 await members.start(id)
             await self._create_topics(self._topics, {}, is_start=True)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,16 +27,12 @@ from kafkalite.protocol.messages.metadata_records import (
     EndTransactionRecord,
     FeatureLevelRecord,
     NoOpRecord,
-    PartitionChangeRecord,
     ProducerIdsRecord,
-    TopicRecord,
-    UserScramCredentialRecord,
 )
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.control import read_kraft_control_record
 from kafkalite.protocol.records.record import Record, build_batch, read_records
-from kafkalite.stores import metadata_log, replay
-from kafkalite.stores.checkpoint import checkpoint, read_checkpoint, voter_records
+from kafkalite.stores.checkpoint import checkpoint, voter_records
 from kafkalite.stores.metadata_log import FOLDER, MetadataLog
 from kafkalite.types import BrokerId, Offset, TimestampMs, parse_uuid
 from tests.metadata.sample_changes import (
@@ -259,67 +254,6 @@ def test_a_snapshot_stands_for_the_log_before_it() -> None:
     log.begin_epoch(NOW)
     log.append([topic("after", 78)], NOW)
     assert list(open_log(files).image.topics)[-1] == "after"
-
-
-def test_a_long_log_leaves_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = MemoryFiles()
-    log = open_log(files)
-    log.begin_epoch(NOW)
-    log.append([topic("t", 1), partition(1, 0, [1])], NOW)
-    for _ in range(20):
-        log.append([PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=1)], NOW)
-    monkeypatch.setattr(metadata_log, "SNAPSHOT_AFTER", 20)
-    log = open_log(files)
-    image = log.image
-    log.begin_epoch(NOW)
-    (name,) = (name for name in files.list(FOLDER) if name.startswith(f"{image.end_offset:020}"))
-    assert name == f"{image.end_offset:020}-0000000001.checkpoint"
-    replaced = read_changes(files, f"{FOLDER}/{name}")
-    assert len(replaced) == 6, "four features, a topic, a partition"
-    monkeypatch.setattr(replay, "_changes", nothing_below(image.end_offset))
-    again = open_log(files)
-    assert again.image.topics == image.topics
-    assert again.begin_epoch(NOW).epoch == 3
-
-
-def nothing_below(end_offset: int) -> object:
-    """In place of reading the log: fails if what the snapshot has were to be read again."""
-
-    def read(files: Files, folder: str, start: Offset, end: Offset) -> Iterator[Change]:
-        assert start == end_offset
-        return iter(())
-
-    return read
-
-
-def read_changes(files: Files, path: str) -> list[Change]:
-    return list(read_checkpoint(files, path))
-
-
-@pytest.mark.parametrize(
-    "last",
-    [
-        UserScramCredentialRecord(name="alice"),
-        BeginTransactionRecord(),
-        topic("many-of-these", 99),
-    ],
-)
-def test_no_snapshot_that_would_lose_something_or_gain_nothing(
-    monkeypatch: pytest.MonkeyPatch, last: Change
-) -> None:
-    files = MemoryFiles()
-    log = open_log(files)
-    log.begin_epoch(NOW)
-    if isinstance(last, TopicRecord):
-        log.append([topic(f"t{n}", n + 1) for n in range(40)], NOW)
-    else:
-        log.append([NoOpRecord()] * 40, NOW)
-    log.append([last], NOW)
-    monkeypatch.setattr(metadata_log, "SNAPSHOT_AFTER", 20)
-    open_log(files).begin_epoch(NOW)
-    assert [name for name in files.list(FOLDER) if name.endswith(".checkpoint")] == [
-        CHECKPOINT.rpartition("/")[2]
-    ]
 
 
 def test_a_log_that_ends_before_its_snapshot() -> None:

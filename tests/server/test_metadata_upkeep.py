@@ -1,0 +1,210 @@
+"""The metadata log of a broker that runs for long, and of a cluster in one process."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from kafkalite.errors import InvariantError
+from kafkalite.log.files import Files
+from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.metadata.delta import whole
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.ports.workers import InlineWorkers
+from kafkalite.server.metadata_upkeep import CLEAN_INTERVAL_MS, MetadataUpkeep
+from kafkalite.stores.checkpoint import FORMATTED
+from kafkalite.stores.metadata_limits import MetadataLogLimits
+from kafkalite.stores.metadata_log import DELETE_DELAY_MS, FOLDER, MetadataLog
+from kafkalite.testing.cluster import Cluster
+from kafkalite.testing.faults import ProcessFiles
+from kafkalite.testing.simulation import Simulation
+from kafkalite.types import BrokerId
+from tests.metadata.sample_changes import topic, uuid
+from tests.server.running import Running, served, simulated, start
+
+HOUR_MS = 3_600_000
+OFTEN = {
+    "metadata.log.max.record.bytes.between.snapshots": "2000",
+    "metadata.max.retention.bytes": "0",
+}
+
+
+def size_of(files: MemoryFiles, folder: str) -> int:
+    return sum(files.size(f"{folder}/{name}") for name in files.list(folder))
+
+
+def snapshots(files: MemoryFiles) -> list[str]:
+    return [n for n in files.list(FOLDER) if n.endswith(".checkpoint") and n != FORMATTED]
+
+
+@served(
+    metadata_log_max_record_bytes_between_snapshots="3000",
+    metadata_max_retention_bytes="0",
+    connections_max_idle_ms="-1",
+)
+async def test_topics_come_and_go_and_the_log_stays_small(running: Running) -> None:
+    files = running.files
+    assert isinstance(files, MemoryFiles)
+    await running.create("stays", 3)
+    sizes = []
+    for hour in range(12):
+        for number in range(10):
+            await running.create(f"t-{hour}-{number}")
+            await running.delete(f"t-{hour}-{number}")
+        await running.wait_ms(HOUR_MS)
+        sizes.append(size_of(files, FOLDER))
+    assert max(sizes) <= 2 * min(sizes), sizes
+    assert max(sizes) < 12_000
+    assert not [n for n in files.list(FOLDER) if n.endswith((".part", ".deleted"))]
+
+
+@simulated
+async def test_the_next_start_has_what_the_snapshot_has(simulation: Simulation) -> None:
+    files = MemoryFiles(models_crashes=True)
+    async with start(simulation, files, settings=OFTEN) as running:
+        for number in range(20):
+            await running.create(f"t{number}", 2)
+        await running.delete("t7")
+        await running.wait_ms(CLEAN_INTERVAL_MS + 1)
+        assert f"{0:020}.log" not in files.list(FOLDER)
+        before = running.broker.image
+    async with start(simulation, files, settings=OFTEN) as running:
+        assert running.broker.image.topics == before.topics
+        assert "t7" not in before.topics
+
+
+@simulated
+async def test_files_that_are_not_needed_stay_a_while(simulation: Simulation) -> None:
+    files = MemoryFiles(models_crashes=True)
+    async with start(simulation, files, settings=OFTEN) as running:
+        for number in range(20):
+            await running.create(f"t{number}", 2)
+        await running.wait_ms(CLEAN_INTERVAL_MS + 1)
+        assert f"{0:020}.log.deleted" in files.list(FOLDER)
+        assert f"{FORMATTED}.deleted" in files.list(FOLDER)
+        await running.wait_ms(DELETE_DELAY_MS)
+        assert not [name for name in files.list(FOLDER) if name.endswith(".deleted")]
+
+
+def failed(error: InvariantError) -> None:
+    raise error
+
+
+class Deletions:
+    """Of folders, which go on until a test ends them."""
+
+    is_going_on = True
+
+
+def opened(files: Files, simulation: Simulation) -> MetadataLog:
+    log = MetadataLog.open(
+        files,
+        node_id=BrokerId(1),
+        directory_id=uuid(9),
+        now=simulation.clock.now_ms(),
+        clean=False,
+        formatted_with=[],
+        limits=MetadataLogLimits(snapshot_bytes=1),
+    )
+    log.begin_epoch(simulation.clock.now_ms())
+    return log
+
+
+def commit(simulation: Simulation, log: MetadataLog, upkeep: MetadataUpkeep, name: str) -> None:
+    end_offset = log.append([topic(name, int(name[1:]) + 1)], simulation.clock.now_ms())
+    image = MetadataImage(end_offset=end_offset)
+    upkeep.watch(image, whole(image))
+
+
+@simulated
+async def test_none_is_installed_while_a_deleted_partition_has_its_name(
+    simulation: Simulation,
+) -> None:
+    """On the disk: the next start would not know that it was deleted."""
+    files, deletions = MemoryFiles(models_crashes=True), Deletions()
+    log = opened(files, simulation)
+    files.make_folder("gone-0")
+    files.sync_folder("")
+    async with asyncio.TaskGroup() as tasks:
+        upkeep = MetadataUpkeep(
+            tasks,
+            InlineWorkers(),
+            simulation.clock,
+            log,
+            folders=lambda: [files],
+            is_deleting=lambda: deletions.is_going_on,
+            fail=failed,
+        )
+        commit(simulation, log, upkeep, "t1")
+        await simulation.sleep(5_000)
+        assert not snapshots(files)
+        files.rename("gone-0", "gone-0.x-delete", sync=False)
+        deletions.is_going_on = False
+        await simulation.sleep(1_000)
+        assert len(snapshots(files)) == 1
+        upkeep.stop()
+    files.crash()
+    assert "gone-0" not in files.list("")
+
+
+@simulated
+async def test_a_stop_ends_a_snapshot_that_is_written(simulation: Simulation) -> None:
+    files = MemoryFiles()
+    log = opened(files, simulation)
+    async with asyncio.TaskGroup() as tasks:
+        upkeep = MetadataUpkeep(
+            tasks,
+            InlineWorkers(),
+            simulation.clock,
+            log,
+            folders=lambda: [files],
+            is_deleting=lambda: True,
+            fail=failed,
+        )
+        commit(simulation, log, upkeep, "t1")
+        await simulation.sleep(1_000)
+        assert [name for name in files.list(FOLDER) if name.endswith(".part")]
+        upkeep.stop()
+    assert not [name for name in files.list(FOLDER) if name.endswith(".part")]
+    assert not snapshots(files)
+
+
+@simulated
+async def test_a_disk_that_refuses_is_told_and_the_next_snapshot_comes(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = MemoryFiles()
+    files = ProcessFiles(disk, simulation.entropy, on_death=lambda: None)
+    log = opened(files, simulation)
+    async with asyncio.TaskGroup() as tasks:
+        upkeep = MetadataUpkeep(
+            tasks,
+            InlineWorkers(),
+            simulation.clock,
+            log,
+            folders=lambda: [files],
+            is_deleting=lambda: False,
+            fail=failed,
+        )
+        commit(simulation, log, upkeep, "t1")
+        log.sync()
+        files.refusal_probability = 1.0
+        await simulation.sleep(1_000)
+        assert "no snapshot of the metadata was written: " in caplog.text
+        files.spare()
+        commit(simulation, log, upkeep, "t2")
+        await simulation.sleep(1_000)
+        assert len(snapshots(disk)) == 1
+        upkeep.stop()
+
+
+def test_the_log_of_a_cluster_in_one_process_has_snapshots(tmp_path: Path) -> None:
+    folder = tmp_path / "metadata" / FOLDER
+    with Cluster(brokers=1, data=str(tmp_path), settings=OFTEN) as cluster:
+        for number in count():
+            cluster.create_topic(f"t{number}")
+            if len(list(folder.glob("*.checkpoint"))) > 1:
+                break
