@@ -31,6 +31,21 @@ def test_a_large_group_is_not_assigned_with_every_member_that_joins() -> None:
     assert stage.group.assignment_epoch == 103
 
 
+def test_a_huge_group_waits_no_longer_than_kafkas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "MANY_MEMBERS", 1)
+    monkeypatch.setattr(turn, "_LONGEST_MS", 3)
+    stage = ConsumerStage(t=1)
+    for number in range(6):
+        stage.join_as(f"m{number}")
+    before = stage.group.assignment_epoch
+    stage.advance(2)
+    stage.go_on("m0")
+    assert stage.group.assignment_epoch == before
+    stage.advance(1)
+    stage.go_on("m0")
+    assert stage.group.assignment_epoch == stage.group.epoch
+
+
 class Uncounted(dict[str, Member]):
     """Members that nobody goes through."""
 

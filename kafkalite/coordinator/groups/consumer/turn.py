@@ -54,6 +54,8 @@ from kafkalite.types import TimestampMs
 MANY_MEMBERS = 100
 """Up to so many, the assignment interval is as it is set. Kafka differs: it is so for any number of
 members, and 1 s by default."""
+_LONGEST_MS = 1000
+"""What a large group waits at most of its own accord: Kafka's default."""
 
 
 class Turn:
@@ -210,14 +212,14 @@ class Turn:
 
     def _may_assign(self) -> bool:
         """Not too soon after the assignment before; in a large group not sooner than it has
-        members, in ms, for an assignment costs some 15 us for each."""
+        members, in ms, up to a second, for an assignment costs some 15 us for each."""
         made_at = self.group.assignment_timestamp
         interval_ms = self.settings.assignment_interval_ms
         said, members = self._said, self.group.members
         is_new = said is not None and said.member_id not in members and self._replaced is None
         count = len(members) + is_new
         if count > MANY_MEMBERS:
-            interval_ms = max(interval_ms, count)
+            interval_ms = max(interval_ms, min(count, _LONGEST_MS))
         return not made_at or not interval_ms or self.draft.now >= made_at + interval_ms
 
     def _assign(self) -> None:
