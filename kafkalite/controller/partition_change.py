@@ -10,8 +10,8 @@ Where nobody is in sync any more, eligible replicas lead (`eligible_replicas.py`
 keeps none, a partition whose last in-sync replica goes keeps it, without a leader, and waits for
 it: another could lack acknowledged records. Only an unclean election takes one of the others.
 
-Source: Kafka's `PartitionChangeBuilder`, `PartitionReassignmentReplicas`; its answers to thousands
-of changes are in `tests/controller/partition-changes.jsonl`.
+Source: Kafka's `PartitionChangeBuilder`, `PartitionReassignmentReplicas`; its answers to hundreds
+of changes are in `tests/controller/partition-changes.txt`.
 """
 
 from __future__ import annotations

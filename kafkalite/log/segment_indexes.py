@@ -159,7 +159,7 @@ def peek_latest(files: Files, path: str) -> TimestampMs:
 def _fit(files: Files, path: str, log_size: int, offsets: OffsetIndex, times: TimeIndex) -> bool:
     """Whether both ascend, and their last entries are of batches that stand in the log."""
     if not (len(offsets) or len(times)):
-        return log_size == 0  # Neither is synced for a log as short as this (`Segment.sync`).
+        return log_size == 0  # Neither is synced for a log that short: `SegmentFiles.unsynced`.
     if not (offsets.ascends() and times.ascends()) or offsets.last_position >= log_size:
         return False
     base_offset = int(path.rpartition("/")[2])
