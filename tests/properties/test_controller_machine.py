@@ -230,7 +230,8 @@ class ControllerMachine(RuleBasedStateMachine):
             eligible = partition.eligible_leader_replicas
             assert len(replicas) == len(partition.replicas) > 0, where
             assert len({*isr, *eligible}) == len((*isr, *eligible)), where
-            assert not eligible or len(isr) < max(MIN_IN_SYNC.values()), where
+            min_in_sync = MIN_IN_SYNC[self.image.topics_by_id[where[0]].name]
+            assert not eligible or len(isr) < min_in_sync, where
             assert set(isr) <= replicas, where
             assert {*partition.adding_replicas, *partition.removing_replicas} <= replicas, where
             assert set(isr) <= active, where
