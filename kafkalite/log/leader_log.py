@@ -56,7 +56,7 @@ def append_as_leader(
     folder = log.folder
     segment = folder.segments.active
     if segment.should_roll(size, last_offset, latest, now):
-        if size > log.config.segment_bytes:
+        if size > log.config.segment_bytes and origin is not AppendOrigin.RAFT_LEADER:
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
         log.roll(now)
         segment = folder.segments.active

@@ -63,7 +63,8 @@ class AppendOrigin(Enum):
     COORDINATOR = auto()
     """The broker itself, for internal topics and end-transaction markers."""
     RAFT_LEADER = auto()
-    """The controller, for the metadata log: the batch may carry its own offsets."""
+    """The controller, for the metadata log: the batch may carry its own offsets, and be larger than
+    a segment, since it is a commit."""
 
 
 _CLIENT = AppendOrigin.CLIENT

@@ -199,6 +199,16 @@ def held(change: Change) -> bool:
     return not isinstance(change, UserScramCredentialRecord | RemoveUserScramCredentialRecord)
 
 
+def test_a_commit_is_one_batch_though_it_is_larger_than_a_segment() -> None:
+    files, limits = MemoryFiles(), MetadataLogLimits(segment_bytes=1_000)
+    log = led(files, limits)
+    topics = [topic(f"t{number}", number + 1) for number in range(100)]
+    log.append(topics, NOW)
+    commit(log, "t100")
+    assert len([name for name in names(files) if name.endswith(".log")]) == 3
+    assert len(open_log(files, limits).image.topics) == 101
+
+
 # Cleaning.
 
 
