@@ -85,10 +85,8 @@ class MetadataUpkeep:
         snapshot: NewSnapshot | None = None
         try:
             folders = self._folders()
-            for path in self._log.unsynced():
-                await self._workers.run(folders[0].sync_file, path)
-                if self._stopped.is_set():
-                    return
+            if not await self._sync():
+                return
             snapshot = self._log.begin_snapshot(self._image, self._clock.now_ms())
             if await self._write_pieces(snapshot):
                 await self._workers.run(_install, snapshot, folders)
@@ -102,6 +100,16 @@ class MetadataUpkeep:
             self._is_writing = False
             if snapshot is not None:
                 snapshot.abandon()
+
+    async def _sync(self) -> bool:
+        """False when the broker stops meanwhile, or did before this began: the log is closed."""
+        if self._stopped.is_set():
+            return False
+        for path in self._log.unsynced():
+            await self._workers.run(self._log.sync_file, path)
+            if self._stopped.is_set():
+                return False
+        return True
 
     async def _write_pieces(self, snapshot: NewSnapshot) -> bool:
         """False when the broker stops meanwhile."""

@@ -112,6 +112,8 @@ class ReplicaManager:
         """Open, yet out of use, until the disk takes what the metadata says of them."""
         self._doomed: dict[TopicPartition, _Doomed] = {}
         """Deleted, with a folder that may still have its name."""
+        self._keeps_names = False
+        """Whether a disk refused to take one of them away."""
         self._pauses: dict[_Key, Pause] = {}
         """Of those that are offline for a reason that may pass: after it whoever asks has it tried
         again."""
@@ -252,8 +254,9 @@ class ReplicaManager:
 
     @property
     def is_deleting(self) -> bool:
-        """Whether a folder may still have the name of a partition that is deleted."""
-        return bool(self._doomed)
+        """Whether a folder may still have the name of a partition that is deleted: until the next
+        start, if its disk has refused, or is in no use."""
+        return bool(self._doomed or self._keeps_names or self.homes.directories.failed)
 
     def wake_all(self) -> None:
         """Answer everyone who waits, with what there is: the broker stops."""
@@ -332,6 +335,7 @@ class ReplicaManager:
         try:
             self.homes.drop(key, doomed.topic_id, doomed.partition)
         except OSError as error:
+            self._keeps_names = True
             _log.error("%s is deleted, and its folder stays: %s", key, error)
 
     def _fall_behind(self, change: PartitionChange) -> None:

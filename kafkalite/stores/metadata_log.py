@@ -32,7 +32,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import NamedTuple
 
@@ -256,12 +257,8 @@ class MetadataLog:
             self._sync_or_stop()
 
     def _sync_or_stop(self) -> None:
-        try:
+        with _or_stop(self._folder):
             self._log.sync()
-        except OSError as error:
-            raise LogFolderFailedError(
-                f"{self._folder} cannot be synced; what of it is on the disk is not known: {error}"
-            ) from error
 
     # Snapshots.
 
@@ -271,9 +268,16 @@ class MetadataLog:
         return not self._aborts and self._schedule.is_due(now)
 
     def unsynced(self) -> tuple[str, ...]:
-        """Paths of files that `begin_snapshot` has to wait for: it waits less if a worker has
-        synced them before."""
+        """Paths of files that `begin_snapshot` has to wait for: it waits less if a worker has done
+        `sync_file` with them before."""
         return self._log.folder.unsynced(self._log.recovery_point).files
+
+    def sync_file(self, path: str) -> None:
+        """Return when the disk has that one of `unsynced`. What has lost its name meanwhile is no
+        part of the log any more. `LogFolderFailedError` when the disk refuses: asking again would
+        not tell what of it is there. Safe in a worker."""
+        with _or_stop(self._folder), suppress(FileNotFoundError):
+            self._files.sync_file(path)
 
     def begin_snapshot(self, image: MetadataImage, now: TimestampMs) -> NewSnapshot:
         """Of `image`, which is what the log says to its end; another segment begins there.
@@ -333,6 +337,16 @@ class MetadataLog:
             "data_version": 1,
         }
         return json.dumps(state, separators=(",", ":")).encode()
+
+
+@contextmanager
+def _or_stop(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LogFolderFailedError(
+            f"{folder} cannot be synced; what of it is on the disk is not known: {error}"
+        ) from error
 
 
 def _opened(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from errno import EIO, EMFILE, ENOSPC, EROFS
 
@@ -64,8 +64,10 @@ class Disks:
 
 
 @asynccontextmanager
-async def serving(simulation: Simulation, disks: Disks) -> AsyncIterator[Running]:
-    broker = make(simulation, disks.a, more_places=disks.places())
+async def serving(
+    simulation: Simulation, disks: Disks, settings: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
+    broker = make(simulation, disks.a, more_places=disks.places(), settings=settings)
     async with broker:
         yield Running(simulation, broker, disks.a)
 
@@ -380,6 +382,29 @@ async def test_records_in_any_folder_whose_topic_is_lost_are_not_set_aside(
         async with serving(simulation, disks):
             pass
     assert disks.homes("t") == {"a": [], "b": [1], "c": [2]}
+
+
+@simulated
+async def test_what_is_deleted_while_its_folder_is_away_goes_once_that_is_back(
+    simulation: Simulation,
+) -> None:
+    """After a crash too, and though the metadata has grown by enough for a snapshot."""
+    settings = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    disks = Disks()
+    async with serving(simulation, disks, settings) as running:
+        await running.create("t", 3)
+        assert await codes(running, "t", 3) == [0] * 3
+        disks.b.error = EIO
+        assert await code(running, "t", 1) == STORAGE
+        await running.delete("t")
+        for number in range(20):
+            await running.create(f"u{number}", 2)
+        await running.wait_ms(10_000)
+    disks.b.error = None
+    assert disks.homes("t") == {"a": [], "b": [1], "c": []}
+    disks.a.remove(CLEAN_SHUTDOWN)
+    async with serving(simulation, disks, settings):
+        assert disks.homes("t") == {"a": [], "b": [], "c": []}
 
 
 @simulated

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from kafkalite.errors import InvariantError
+from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.delta import whole
@@ -24,6 +28,7 @@ from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, Uuid
 from tests.metadata.sample_changes import topic, uuid
 from tests.server.running import Running, served, simulated, start
+from tests.server.test_replica_manager import RefusingFiles
 
 HOUR_MS = 3_600_000
 OFTEN = {
@@ -99,10 +104,37 @@ def failed(error: InvariantError) -> None:
     raise error
 
 
+@dataclass
 class Deletions:
     """Of folders, which go on until a test ends them."""
 
-    is_going_on = True
+    is_going_on: bool = True
+
+
+NONE = Deletions(is_going_on=False)
+
+
+@asynccontextmanager
+async def keeping(
+    simulation: Simulation,
+    files: Files,
+    log: MetadataLog,
+    deletions: Deletions = NONE,
+    fail: Callable[[InvariantError], None] = failed,
+) -> AsyncIterator[MetadataUpkeep]:
+    """Until it has stopped, and nothing of it is under way any more."""
+    async with asyncio.TaskGroup() as tasks:
+        upkeep = MetadataUpkeep(
+            tasks,
+            InlineWorkers(),
+            simulation.clock,
+            log,
+            folders=lambda: [files],
+            is_deleting=lambda: deletions.is_going_on,
+            fail=fail,
+        )
+        yield upkeep
+        upkeep.stop()
 
 
 def opened(files: Files, simulation: Simulation) -> MetadataLog:
@@ -134,16 +166,7 @@ async def test_none_is_installed_while_a_deleted_partition_has_its_name(
     log = opened(files, simulation)
     files.make_folder("gone-0")
     files.sync_folder("")
-    async with asyncio.TaskGroup() as tasks:
-        upkeep = MetadataUpkeep(
-            tasks,
-            InlineWorkers(),
-            simulation.clock,
-            log,
-            folders=lambda: [files],
-            is_deleting=lambda: deletions.is_going_on,
-            fail=failed,
-        )
+    async with keeping(simulation, files, log, deletions) as upkeep:
         commit(simulation, log, upkeep, "t1")
         await simulation.sleep(5_000)
         assert not snapshots(files)
@@ -151,7 +174,6 @@ async def test_none_is_installed_while_a_deleted_partition_has_its_name(
         deletions.is_going_on = False
         await simulation.sleep(1_000)
         assert len(snapshots(files)) == 1
-        upkeep.stop()
     files.crash()
     assert "gone-0" not in files.list("")
 
@@ -160,20 +182,10 @@ async def test_none_is_installed_while_a_deleted_partition_has_its_name(
 async def test_a_stop_ends_a_snapshot_that_is_written(simulation: Simulation) -> None:
     files = MemoryFiles()
     log = opened(files, simulation)
-    async with asyncio.TaskGroup() as tasks:
-        upkeep = MetadataUpkeep(
-            tasks,
-            InlineWorkers(),
-            simulation.clock,
-            log,
-            folders=lambda: [files],
-            is_deleting=lambda: True,
-            fail=failed,
-        )
+    async with keeping(simulation, files, log, Deletions()) as upkeep:
         commit(simulation, log, upkeep, "t1")
         await simulation.sleep(1_000)
         assert [name for name in files.list(FOLDER) if name.endswith(".part")]
-        upkeep.stop()
     assert not [name for name in files.list(FOLDER) if name.endswith(".part")]
     assert not snapshots(files)
 
@@ -185,16 +197,7 @@ async def test_a_disk_that_refuses_is_told_and_the_next_snapshot_comes(
     disk = MemoryFiles()
     files = ProcessFiles(disk, simulation.entropy, on_death=lambda: None)
     log = opened(files, simulation)
-    async with asyncio.TaskGroup() as tasks:
-        upkeep = MetadataUpkeep(
-            tasks,
-            InlineWorkers(),
-            simulation.clock,
-            log,
-            folders=lambda: [files],
-            is_deleting=lambda: False,
-            fail=failed,
-        )
+    async with keeping(simulation, files, log) as upkeep:
         commit(simulation, log, upkeep, "t1")
         log.sync()
         files.refusal_probability = 1.0
@@ -204,7 +207,56 @@ async def test_a_disk_that_refuses_is_told_and_the_next_snapshot_comes(
         commit(simulation, log, upkeep, "t2")
         await simulation.sleep(1_000)
         assert len(snapshots(disk)) == 1
-        upkeep.stop()
+
+
+@simulated
+async def test_none_is_begun_of_a_log_that_has_closed(simulation: Simulation) -> None:
+    files = MemoryFiles()
+    log = opened(files, simulation)
+    async with keeping(simulation, files, log) as upkeep:
+        commit(simulation, log, upkeep, "t1")
+        upkeep.stop()  # Before the task that is to write it has begun.
+        log.close()
+        before = files.list(FOLDER)
+    assert files.list(FOLDER) == before
+
+
+@simulated
+async def test_a_log_that_cannot_be_synced_has_failed(simulation: Simulation) -> None:
+    """A disk that has lost what it was to write may well grant the next sync."""
+    disk = MemoryFiles()
+    files = ProcessFiles(disk, simulation.entropy, on_death=lambda: None)
+    log = opened(files, simulation)
+    failures: list[InvariantError] = []
+    async with keeping(simulation, files, log, fail=failures.append) as upkeep:
+        commit(simulation, log, upkeep, "t1")
+        files.refusal_probability = 1.0
+        await simulation.sleep(1_000)
+        files.spare()
+        (failure,) = failures
+        assert isinstance(failure, LogFolderFailedError)
+        assert not snapshots(disk)
+
+
+@simulated
+async def test_none_is_installed_after_a_deletion_that_the_disk_refused(
+    simulation: Simulation,
+) -> None:
+    """Or the next start, after a crash, would take the folder for one of a topic that is lost."""
+    files = RefusingFiles()
+    async with start(simulation, files, settings=OFTEN) as running:
+        await running.create("t")
+        await running.produce("t", b"x")
+        files.refused = "t-0"
+        await running.delete("t")
+        for number in range(20):
+            await running.create(f"t{number}", 2)
+        await running.wait_ms(CLEAN_INTERVAL_MS + 1)
+        assert files.exists("t-0")
+        await running.broker.kill()
+    files.refused = None
+    async with start(simulation, files, settings=OFTEN):
+        assert not files.exists("t-0")
 
 
 def test_the_log_of_a_cluster_in_one_process_has_snapshots(tmp_path: Path) -> None:
