@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkalite.cli.errors import CommandError
+from kafkalite.cli.interrupts import interrupts_held_back
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer, TopicPartition
@@ -96,7 +97,8 @@ class GroupReader:
         self._listener = Listener()
         self._ends: dict[TopicPartition, int] = {}
         # kafka-python may join before it knows of the topic, and is then assigned none of it.
-        consumer.partitions_for_topic(topic)
+        with interrupts_held_back():
+            consumer.partitions_for_topic(topic)
         consumer.subscribe([topic], listener=self._listener)
 
     def batches(self) -> Iterator[list[Record]]:

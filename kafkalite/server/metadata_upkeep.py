@@ -130,6 +130,8 @@ class MetadataUpkeep:
             await self._clock.wait(self._stopped.wait(), self._clock.now_ms() + rest_ms)
 
     def _clean(self) -> None:
+        if self._is_writing:
+            return  # A snapshot may have its name already, and not be on the disk.
         try:
             retired = self._log.clean(self._clock.now_ms())
         except OSError as error:

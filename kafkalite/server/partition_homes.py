@@ -84,6 +84,11 @@ class PartitionHomes:
             if topic is None or key.partition >= len(topic.partitions):
                 self.directories.forget(key)
 
+    @property
+    def have_strays(self) -> bool:
+        """Whether folders that are not to be here have their names still."""
+        return any(strays.has_refused for strays in self._strays.values())
+
     def is_lost(self, topic: TopicImage, index: int) -> bool:
         """Whether it was, or is by what the metadata says, in a folder that is not in use: it has
         failed, or is in the settings no more."""

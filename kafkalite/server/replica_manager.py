@@ -256,7 +256,10 @@ class ReplicaManager:
     def is_deleting(self) -> bool:
         """Whether a folder may still have the name of a partition that is deleted: until the next
         start, if its disk has refused, or is in no use."""
-        return bool(self._doomed or self._keeps_names or self.homes.directories.failed)
+        homes = self.homes
+        return bool(
+            self._doomed or self._keeps_names or homes.directories.failed or homes.have_strays
+        )
 
     def wake_all(self) -> None:
         """Answer everyone who waits, with what there is: the broker stops."""

@@ -32,6 +32,8 @@ class Strays:
         self._entropy = entropy
         self._remove_later = remove_later
         self._removed: Container[Uuid] = ()
+        self.has_refused = False
+        """Whether the disk has left one of them its name, until the next start."""
 
     def set_aside_all(self, image: MetadataImage, removed: Container[Uuid]) -> None:
         """Those of which the image has no replica here. `removed` are ids of deleted topics, now
@@ -58,6 +60,7 @@ class Strays:
                 return
             folder = directory.set_stray(stray, unique)
         except OSError as error:
+            self.has_refused = True
             _log.error("%s is not to be here, and stays: %s", stray, error)
         else:
             _log.warning("%s is not to be here: set aside as %s", stray, folder)

@@ -49,6 +49,6 @@ class NewSnapshot:
 
     def abandon(self) -> None:
         """Do without it; what the disk does not give back is removed by the next start."""
-        self._file.close()
         with suppress(OSError):
+            self._file.close()
             self._files.remove(self._partial)

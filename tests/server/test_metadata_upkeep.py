@@ -145,7 +145,7 @@ def opened(files: Files, simulation: Simulation) -> MetadataLog:
         now=simulation.clock.now_ms(),
         clean=False,
         formatted_with=[],
-        limits=MetadataLogLimits(snapshot_bytes=1),
+        limits=MetadataLogLimits(snapshot_bytes=1, retention_bytes=0),
     )
     log.begin_epoch(simulation.clock.now_ms())
     return log
@@ -210,6 +210,23 @@ async def test_a_disk_that_refuses_is_told_and_the_next_snapshot_comes(
 
 
 @simulated
+async def test_nothing_is_cleaned_while_a_snapshot_is_written(simulation: Simulation) -> None:
+    """It may have its name already, and not be on the disk."""
+    files, deletions = MemoryFiles(), Deletions(is_going_on=False)
+    log = opened(files, simulation)
+    async with keeping(simulation, files, log, deletions) as upkeep:
+        commit(simulation, log, upkeep, "t1")
+        await simulation.sleep(1_000)
+        deletions.is_going_on = True
+        commit(simulation, log, upkeep, "t2")
+        await simulation.sleep(2 * CLEAN_INTERVAL_MS)
+        assert f"{0:020}.log" in files.list(FOLDER)
+        deletions.is_going_on = False
+        await simulation.sleep(CLEAN_INTERVAL_MS)
+        assert f"{0:020}.log" not in files.list(FOLDER)
+
+
+@simulated
 async def test_none_is_begun_of_a_log_that_has_closed(simulation: Simulation) -> None:
     files = MemoryFiles()
     log = opened(files, simulation)
@@ -253,6 +270,12 @@ async def test_none_is_installed_after_a_deletion_that_the_disk_refused(
             await running.create(f"t{number}", 2)
         await running.wait_ms(CLEAN_INTERVAL_MS + 1)
         assert files.exists("t-0")
+        await running.broker.kill()
+    async with start(simulation, files, settings=OFTEN) as running:
+        for number in range(20, 40):
+            await running.create(f"t{number}", 2)
+        await running.wait_ms(CLEAN_INTERVAL_MS + 1)
+        assert files.exists("t-0"), "this start could not take it away either"
         await running.broker.kill()
     files.refused = None
     async with start(simulation, files, settings=OFTEN):

@@ -28,6 +28,8 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": "900",
     "log.flush.start.offset.checkpoint.interval.ms": "1100",
     "log.segment.delete.delay.ms": "1500",
+    # As do snapshots of the metadata.
+    "metadata.log.max.record.bytes.between.snapshots": "1500",
 }
 
 
