@@ -14,6 +14,10 @@ until it comes back from an unclean stop, in which its disk may have lost record
 When nobody is eligible either, the one that led last is known still: it is elected when it is back,
 as an unclean leader, since nobody can be better.
 
+Kafka differs: a replica that a reassignment takes away stays eligible there. Nobody waits for it
+with what is acknowledged from then on; it keeps the one that led last from being elected, and leads
+without those records if it is added again.
+
 Source: Kafka's `PartitionChangeBuilder` (maybePopulateTargetElr, maybeUpdateLastKnownLeader),
 `ReplicationControlManager.handleBrokerShutdown`.
 """
@@ -47,14 +51,16 @@ def eligible_replicas(
     before: PartitionImage,
     isr: Sequence[BrokerId],
     min_in_sync: int,
+    *,
+    replicas: Sequence[BrokerId],
     unclean_stop: BrokerId | None = None,
 ) -> tuple[BrokerId, ...]:
-    """Those beside the in-sync replicas `isr` to be. `unclean_stop`: a replica that may have lost
-    records."""
+    """Those beside the in-sync replicas `isr` to be, among the `replicas` to be. `unclean_stop`: a
+    replica that may have lost records."""
     if len(isr) >= min_in_sync:
         return ()
     had_all = dict.fromkeys((*before.eligible_leader_replicas, *before.isr))
-    found = (id for id in had_all if id not in isr and id != unclean_stop)
+    found = (id for id in had_all if id in replicas and id not in isr and id != unclean_stop)
     # The order in which a small HashSet of Java has them, for people see it.
     return tuple(sorted(found, key=lambda id: id % _BUCKETS))
 

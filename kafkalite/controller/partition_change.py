@@ -140,7 +140,13 @@ def partition_change(
     keeps_eligible = rules.min_in_sync is not None
     eligible = before.eligible_leader_replicas
     if rules.min_in_sync is not None:
-        eligible = eligible_replicas(before, target.isr, rules.min_in_sync, target.unclean_stop)
+        eligible = eligible_replicas(
+            before,
+            target.isr,
+            rules.min_in_sync,
+            replicas=target.replicas,
+            unclean_stop=target.unclean_stop,
+        )
     elected = _elect(before, target, candidates, rules, eligible)
     if elected.leader != before.leader:
         change.leader = elected.leader

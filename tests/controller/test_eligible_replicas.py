@@ -47,7 +47,16 @@ def test_who_leaves_while_too_few_are_in_sync_is_eligible(
 ) -> None:
     before = partition((1, 2, 3), in_sync, -1, eligible_leader_replicas=ids(*eligible))
     stopped = None if unclean is None else BrokerId(unclean)
-    assert eligible_replicas(before, ids(*stay), 2, stopped) == expected
+    found = eligible_replicas(
+        before, ids(*stay), 2, replicas=ids(1, 2, 3, 17, 33), unclean_stop=stopped
+    )
+    assert found == expected
+
+
+def test_who_is_no_replica_any_more_is_not_eligible() -> None:
+    before = partition((1, 2, 3), (3,), 3, eligible_leader_replicas=ids(1, 2))
+    assert eligible_replicas(before, ids(3), 2, replicas=ids(3)) == ()
+    assert eligible_replicas(before, ids(), 2, replicas=ids(3, 2)) == ids(2, 3)
 
 
 @pytest.mark.parametrize(
