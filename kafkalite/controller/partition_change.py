@@ -158,7 +158,8 @@ def partition_change(
                 change.leader_recovery_state = RECOVERING
     elif not set(before.replicas) <= set(target.replicas):
         change.leader = before.leader  # In a new epoch, so that those that go fetch no more.
-    eligible = tuple(id for id in eligible if id not in target.isr) if keeps_eligible else ()
+    is_enough = rules.min_in_sync is None or len(target.isr) >= rules.min_in_sync
+    eligible = () if is_enough else tuple(id for id in eligible if id not in target.isr)
     if eligible != before.eligible_leader_replicas:
         change.eligible_leader_replicas = list(eligible)
     if (target.isr or keeps_eligible) and target.isr != before.isr:
