@@ -199,8 +199,10 @@ def _elect(
         if may_lead(id):
             return _Elected(id)
     last = before.last_known_elr if rules.min_in_sync is not None else ()
-    if not have_all and len(last) == 1 and candidates.may_lead(before, last[0]):
-        return _Elected(last[0], is_unclean=True)
+    if not have_all and len(last) == 1:
+        (id,) = last
+        if id in target.replicas and candidates.may_lead(before, id):
+            return _Elected(id, is_unclean=True)
     if rules.election is Election.UNCLEAN:
         for id in target.replicas:
             if candidates.may_lead(before, id):
