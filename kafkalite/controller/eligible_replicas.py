@@ -14,6 +14,18 @@ until it comes back from an unclean stop, in which its disk may have lost record
 When nobody is eligible either, the one that led last is known still: it is elected when it is back,
 as an unclean leader, since nobody can be better.
 
+Kafka differs: a replica that a reassignment takes away stays eligible there. Nobody waits for it
+with what is acknowledged from then on; it keeps the one that led last from being elected, and leads
+without those records if it is added again.
+
+Kafka differs: after another `min.insync.replicas` nobody is eligible any more there, and nobody is
+known to have led; where nobody led just then, nobody ever does without an unclean election. While
+nobody leads, nothing is acknowledged: here these stay as they are. Those of a cluster that is to
+keep none any more stay eligible there, whatever is acknowledged without them; here they do not.
+
+Kafka differs: who is elected from among them there leaves the others eligible though it is enough
+for `min.insync.replicas` alone. Here nobody is beside those who are enough.
+
 Source: Kafka's `PartitionChangeBuilder` (maybePopulateTargetElr, maybeUpdateLastKnownLeader),
 `ReplicationControlManager.handleBrokerShutdown`.
 """
@@ -29,8 +41,13 @@ from kafkalite.metadata.image import (
     ConfigResourceType,
     MetadataImage,
     PartitionImage,
+    TopicImage,
 )
-from kafkalite.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
+from kafkalite.protocol.messages.metadata_records import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+)
 from kafkalite.types import NO_LEADER, BrokerId
 
 ELIGIBLE_REPLICAS: Final = "eligible.leader.replicas.version"
@@ -47,14 +64,16 @@ def eligible_replicas(
     before: PartitionImage,
     isr: Sequence[BrokerId],
     min_in_sync: int,
+    *,
+    replicas: Sequence[BrokerId],
     unclean_stop: BrokerId | None = None,
 ) -> tuple[BrokerId, ...]:
-    """Those beside the in-sync replicas `isr` to be. `unclean_stop`: a replica that may have lost
-    records."""
+    """Those beside the in-sync replicas `isr` to be, among the `replicas` to be. `unclean_stop`: a
+    replica that may have lost records."""
     if len(isr) >= min_in_sync:
         return ()
     had_all = dict.fromkeys((*before.eligible_leader_replicas, *before.isr))
-    found = (id for id in had_all if id not in isr and id != unclean_stop)
+    found = (id for id in had_all if id in replicas and id not in isr and id != unclean_stop)
     # The order in which a small HashSet of Java has them, for people see it.
     return tuple(sorted(found, key=lambda id: id % _BUCKETS))
 
@@ -95,12 +114,60 @@ def one_min_in_sync(image: MetadataImage, of_file: int) -> Iterator[Change]:
 def clearing(image: MetadataImage, altered: Iterable[Change]) -> list[Change]:
     """Records that nobody is eligible any more where another `min.insync.replicas` was set: by the
     old one it was decided who is."""
+    records: list[Change] = []
     if not keeps_eligible_replicas(image):
-        return []
-    return [
-        ClearElrRecord(
-            topic_name=each.resource_name if each.resource_type == ConfigResourceType.TOPIC else ""
-        )
-        for each in altered
-        if isinstance(each, ConfigRecord) and each.name == MIN_IN_SYNC
-    ]
+        return records
+    for each in altered:
+        if not (isinstance(each, ConfigRecord) and each.name == MIN_IN_SYNC):
+            continue
+        name = each.resource_name if each.resource_type == ConfigResourceType.TOPIC else ""
+        records.append(ClearElrRecord(topic_name=name))
+        for topic in image.topics.values():
+            if name in ("", topic.name):
+                records += _kept_without_leader(topic)
+    return records
+
+
+def _kept_without_leader(topic: TopicImage) -> Iterator[Change]:
+    """Records that give what was cleared back to partitions that nobody leads."""
+    for index, partition in enumerate(topic.partitions):
+        eligible, last = partition.eligible_leader_replicas, partition.last_known_elr
+        if partition.leader == NO_LEADER and (eligible or last):
+            yield PartitionChangeRecord(
+                partition_id=index,
+                topic_id=topic.id,
+                eligible_leader_replicas=list(eligible),
+                last_known_elr=list(last),
+            )
+
+
+def begun(image: MetadataImage) -> Iterator[Change]:
+    """Records with which a cluster begins to keep them: those that a partition without a leader
+    waits for are eligible, and one is known to have led, should they come back from a crash."""
+    if keeps_eligible_replicas(image):
+        return
+    for topic in image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            if partition.leader == NO_LEADER and partition.isr:
+                yield PartitionChangeRecord(
+                    partition_id=index,
+                    topic_id=topic.id,
+                    isr=[],
+                    eligible_leader_replicas=list(partition.isr),
+                    last_known_elr=list(partition.isr[:1]),
+                )
+
+
+def ended(image: MetadataImage) -> Iterator[Change]:
+    """Records with which it ends: nobody is eligible where there is a leader, who need not wait for
+    them any more. A partition without one waits for those that were, or for who led last, as for
+    in-sync replicas."""
+    for topic in image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            eligible, last = partition.eligible_leader_replicas, partition.last_known_elr
+            if eligible or last:
+                record = PartitionChangeRecord(partition_id=index, topic_id=topic.id)
+                record.eligible_leader_replicas = record.last_known_elr = []
+                if not partition.isr:
+                    record.isr = list(eligible or last)
+                yield record

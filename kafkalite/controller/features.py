@@ -19,6 +19,8 @@ from typing import Final
 
 from kafkalite.controller.eligible_replicas import (
     ELIGIBLE_REPLICAS,
+    begun,
+    ended,
     min_in_sync_setting,
     one_min_in_sync,
 )
@@ -110,8 +112,11 @@ def update_features(
             )
     changes: list[Change] = []
     if not event.validate_only:
-        if any(each.name == ELIGIBLE_REPLICAS and each.level > 0 for each in event.updates):
+        levels = [each.level for each in event.updates if each.name == ELIGIBLE_REPLICAS]
+        if any(levels):
             changes += one_min_in_sync(image, settings.topics.min_in_sync_replicas)
+        for level in levels:
+            changes += begun(image) if level else ended(image)
         changes += [
             FeatureLevelRecord(name=each.name, feature_level=each.level) for each in event.updates
         ]

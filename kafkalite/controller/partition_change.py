@@ -140,7 +140,13 @@ def partition_change(
     keeps_eligible = rules.min_in_sync is not None
     eligible = before.eligible_leader_replicas
     if rules.min_in_sync is not None:
-        eligible = eligible_replicas(before, target.isr, rules.min_in_sync, target.unclean_stop)
+        eligible = eligible_replicas(
+            before,
+            target.isr,
+            rules.min_in_sync,
+            replicas=target.replicas,
+            unclean_stop=target.unclean_stop,
+        )
     elected = _elect(before, target, candidates, rules, eligible)
     if elected.leader != before.leader:
         change.leader = elected.leader
@@ -152,7 +158,8 @@ def partition_change(
                 change.leader_recovery_state = RECOVERING
     elif not set(before.replicas) <= set(target.replicas):
         change.leader = before.leader  # In a new epoch, so that those that go fetch no more.
-    eligible = tuple(id for id in eligible if id not in target.isr) if keeps_eligible else ()
+    is_enough = rules.min_in_sync is None or len(target.isr) >= rules.min_in_sync
+    eligible = () if is_enough else tuple(id for id in eligible if id not in target.isr)
     if eligible != before.eligible_leader_replicas:
         change.eligible_leader_replicas = list(eligible)
     if (target.isr or keeps_eligible) and target.isr != before.isr:
@@ -192,8 +199,10 @@ def _elect(
         if may_lead(id):
             return _Elected(id)
     last = before.last_known_elr if rules.min_in_sync is not None else ()
-    if not have_all and len(last) == 1 and candidates.may_lead(before, last[0]):
-        return _Elected(last[0], is_unclean=True)
+    if not have_all and len(last) == 1:
+        (id,) = last
+        if id in target.replicas and candidates.may_lead(before, id):
+            return _Elected(id, is_unclean=True)
     if rules.election is Election.UNCLEAN:
         for id in target.replicas:
             if candidates.may_lead(before, id):

@@ -198,7 +198,9 @@ class LogDirectory:
 
         `OSError` leaves the folder where it is; nothing has it open then."""
         log = self.logs.get(partition)
-        if log is not None and not log.folder.exists:
+        is_unmade = log is not None and not log.folder.exists
+        # A full disk may have taken the folder and not its files: its name is to be free, too.
+        if is_unmade and not self._files.exists(str(partition)):
             del self.logs[partition]
             return None
         return self._set_aside(partition, unique, DELETE_SUFFIX)

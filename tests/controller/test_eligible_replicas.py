@@ -1,19 +1,48 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafkalite.controller.eligible_replicas import (
     ELIGIBLE_REPLICAS,
+    begun,
     clearing,
     eligible_replicas,
+    ended,
     keeps_eligible_replicas,
     last_leader_to_keep,
     min_in_sync_setting,
     one_min_in_sync,
 )
-from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
-from kafkalite.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
-from kafkalite.types import NO_LEADER, BrokerId
+from kafkalite.controller.events import (
+    AlterConfigs,
+    ConfigEdit,
+    ConfigOperation,
+    FeatureUpdate,
+    LoseBroker,
+    NewTopic,
+    RegisterBroker,
+    ResourceEdits,
+    UpdateFeatures,
+)
+from kafkalite.controller.replica_events import ShutDownBroker
+from kafkalite.controller.settings import TopicDefaults
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import (
+    ConfigResource,
+    ConfigResourceType,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
+from kafkalite.protocol.messages.metadata_records import (
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+)
+from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId
+from tests.controller.sample_cluster import Cluster, assignment, broker_registration, uuid
 from tests.controller.sample_partitions import ids, partition
 
 ON = MetadataImage(features={ELIGIBLE_REPLICAS: 1})
@@ -47,7 +76,16 @@ def test_who_leaves_while_too_few_are_in_sync_is_eligible(
 ) -> None:
     before = partition((1, 2, 3), in_sync, -1, eligible_leader_replicas=ids(*eligible))
     stopped = None if unclean is None else BrokerId(unclean)
-    assert eligible_replicas(before, ids(*stay), 2, stopped) == expected
+    found = eligible_replicas(
+        before, ids(*stay), 2, replicas=ids(1, 2, 3, 17, 33), unclean_stop=stopped
+    )
+    assert found == expected
+
+
+def test_who_is_no_replica_any_more_is_not_eligible() -> None:
+    before = partition((1, 2, 3), (3,), 3, eligible_leader_replicas=ids(1, 2))
+    assert eligible_replicas(before, ids(3), 2, replicas=ids(3)) == ()
+    assert eligible_replicas(before, ids(), 2, replicas=ids(3, 2)) == ids(2, 3)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +133,126 @@ def test_another_min_in_sync_clears_who_was_eligible() -> None:
         ClearElrRecord(topic_name="v"),
     ]
     assert clearing(MetadataImage(), altered) == []
+
+
+def of_two_topics(of_t: PartitionImage, of_u: PartitionImage) -> MetadataImage:
+    """Each has a partition 0 that is well, and that one."""
+    well = partition((1, 2), (1, 2), 1)
+    topics = [TopicImage("t", uuid(1), (well, of_t)), TopicImage("u", uuid(2), (well, of_u))]
+    return ON._replace(
+        topics={each.name: each for each in topics},
+        topics_by_id={each.id: each for each in topics},
+    )
+
+
+def of_second(topic: int, **fields: Any) -> PartitionChangeRecord:
+    # Any: fields of the record.
+    return PartitionChangeRecord(partition_id=1, topic_id=uuid(topic), **fields)
+
+
+def test_they_stay_where_nobody_leads_when_min_in_sync_is_altered() -> None:
+    """Nothing was acknowledged without them since, and without them nobody would ever lead."""
+    waiting = partition(
+        (1, 2, 3), (), -1, eligible_leader_replicas=ids(2, 3), last_known_elr=ids(1)
+    )
+    image = of_two_topics(waiting, waiting)
+    of_u = ConfigRecord(
+        resource_type=ConfigResourceType.TOPIC, resource_name="u", name="min.insync.replicas"
+    )
+    kept = [of_second(n, eligible_leader_replicas=[2, 3], last_known_elr=[1]) for n in (1, 2)]
+    assert clearing(image, [of_u]) == [ClearElrRecord(topic_name="u"), kept[1]]
+    of_all = min_in_sync_setting("", "2")
+    assert clearing(image, [of_all]) == [ClearElrRecord(topic_name=""), *kept]
+
+
+def test_who_is_waited_for_is_eligible_when_a_cluster_begins_to_keep_them() -> None:
+    image = of_two_topics(partition((1, 2), (2,), -1), partition((1, 2), (2,), 2))
+    assert list(begun(image)) == []
+    of_t = of_second(1, isr=[], eligible_leader_replicas=[2], last_known_elr=[2])
+    assert list(begun(image._replace(features={}))) == [of_t]
+
+
+def test_who_is_waited_for_is_in_sync_when_a_cluster_ends_to_keep_them() -> None:
+    none: dict[str, list[int]] = {"eligible_leader_replicas": [], "last_known_elr": []}
+
+    def of(first: PartitionImage, second: PartitionImage) -> list[Change]:
+        return list(ended(of_two_topics(first, second)))
+
+    led = partition((1, 2), (1,), 1, eligible_leader_replicas=ids(2))
+    nobody = partition((1, 2), (), -1, last_known_elr=ids(2))
+    assert of(led, nobody) == [
+        of_second(1, **none),
+        of_second(2, isr=[2], **none),
+    ]
+    several = partition((1, 2), (), -1, eligible_leader_replicas=ids(1, 2), last_known_elr=ids(1))
+    nothing = partition((1, 2), (1, 2), 2)
+    assert of(several, nothing) == [of_second(1, isr=[1, 2], **none)]
+
+
+def stopped(on: Cluster, id: int) -> None:
+    on.feed(ShutDownBroker("token", BrokerId(id), BrokerEpoch(id)))
+
+
+def set_feature(on: Cluster, level: int) -> None:
+    updates = (FeatureUpdate(ELIGIBLE_REPLICAS, level, 1 if level else 2),)
+    on.feed(UpdateFeatures("token", updates, BrokerId(1)))
+
+
+def set_min_in_sync(on: Cluster, value: str) -> None:
+    edit = ConfigEdit("min.insync.replicas", ConfigOperation.SET, value)
+    topic = ConfigResource(ConfigResourceType.TOPIC, "t")
+    on.feed(AlterConfigs("token", (ResourceEdits(topic, (edit,)),), BrokerId(1), {}))
+
+
+def of_three() -> Cluster:
+    """2 is eligible beside 1, which leads."""
+    on = Cluster(1, 2, 3, defaults=TopicDefaults(min_in_sync_replicas=2))
+    on.create(NewTopic("t", assignments=(assignment(0, 1, 2),)))
+    stopped(on, 2)
+    assert first(on).eligible_leader_replicas == ids(2)
+    return on
+
+
+def first(on: Cluster) -> PartitionImage:
+    return on.controller.image.topics["t"].partitions[0]
+
+
+def restarted(on: Cluster, id: int, previous_epoch: int = -1) -> None:
+    registration = broker_registration(id, incarnation=1)._replace(
+        previous_broker_epoch=BrokerEpoch(previous_epoch)
+    )
+    on.feed(RegisterBroker(None, registration, BrokerEpoch(10 + id)))
+
+
+def test_who_was_eligible_does_not_lead_once_none_are_kept_and_one_in_sync_is_enough() -> None:
+    """It lacks what the leader has acknowledged alone since."""
+    on = of_three()
+    set_feature(on, 0)
+    set_min_in_sync(on, "1")
+    restarted(on, 2, previous_epoch=2)
+    stopped(on, 1)
+    assert first(on).leader == NO_LEADER
+    assert first(on).isr == ids(1)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_partition_is_led_again_whatever_was_altered_while_nobody_led_it(level: int) -> None:
+    on = of_three()
+    restarted(on, 2)
+    assert first(on).eligible_leader_replicas == ()
+    on.feed(LoseBroker(BrokerId(1), BrokerEpoch(1)))
+    assert first(on).leader == NO_LEADER
+    set_min_in_sync(on, "1")
+    set_feature(on, 0)
+    set_feature(on, level)
+    restarted(on, 1)
+    assert first(on).leader == 1
+
+
+def test_nobody_is_eligible_beside_who_is_elected_and_enough() -> None:
+    on = of_three()
+    stopped(on, 1)
+    set_min_in_sync(on, "1")
+    assert first(on).eligible_leader_replicas == ids(1, 2)
+    restarted(on, 1, previous_epoch=1)
+    assert (first(on).leader, first(on).eligible_leader_replicas) == (1, ())

@@ -177,6 +177,15 @@ def test_where_nobody_is_in_sync_eligible_replicas_lead_and_then_the_last_leader
     assert made == expected
 
 
+def test_who_led_last_and_is_no_replica_any_more_does_not_lead() -> None:
+    before = topic((1, 2), (), -1, last_known_elr=ids(3))
+    rules = Rules(min_in_sync=2)
+    assert partition_change(before, 0, as_it_is(before), active(2, 3), rules=rules) is None
+    unclean = rules._replace(election=Election.UNCLEAN)
+    made = partition_change(before, 0, as_it_is(before), active(2, 3), rules=unclean)
+    assert made == change(leader=2, isr=[2], leader_recovery_state=1, last_known_elr=[])
+
+
 def test_where_the_feature_was_taken_back_the_next_change_forgets_who_was_eligible() -> None:
     before = topic((1, 2), (), -1, eligible_leader_replicas=ids(2), last_known_elr=ids(1))
     made = partition_change(before, 0, as_it_is(before), active(1, 2))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.controller.events import LoseBroker, NewTopic
+from kafkalite.controller.events import LoseBroker, NewTopic, RegisterBroker
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     AlterReassignments,
@@ -17,11 +17,12 @@ from kafkalite.controller.replica_events import (
     ReassignmentsListed,
     ReassignmentsOf,
 )
+from kafkalite.controller.settings import TopicDefaults
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage
 from kafkalite.protocol.messages.metadata_records import ConfigRecord
-from kafkalite.types import BrokerEpoch, BrokerId, IsrMember
-from tests.controller.sample_cluster import Cluster, assignment, uuid
+from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId, IsrMember
+from tests.controller.sample_cluster import Cluster, assignment, broker_registration, uuid
 from tests.controller.sample_partitions import change, ids
 
 INVALID = ErrorCode.INVALID_REPLICA_ASSIGNMENT
@@ -278,3 +279,29 @@ def test_replicas_move_away_from_a_dead_broker_that_was_the_last() -> None:
         "Unable to revert partition assignment for s:0 because it would require an unclean leader"
         " election.",
     )
+
+
+def test_a_replica_that_was_taken_away_is_not_eligible_when_it_is_added_again() -> None:
+    """It lacks what the one that stayed has acknowledged alone."""
+    on = Cluster(1, 2, 3, 4, defaults=TopicDefaults(min_in_sync_replicas=2))
+    on.create(NewTopic("t", assignments=(assignment(0, 1, 2, 3),)))
+    move(on, 3)
+    assert shape(on) == ((3,), (3,), (), ())
+    assert first(on).eligible_leader_replicas == ()
+    on.feed(LoseBroker(BrokerId(3), BrokerEpoch(3)))
+    move(on, 1, 3)
+    assert first(on).leader == NO_LEADER
+    assert first(on).eligible_leader_replicas == ids(3)
+
+
+def test_a_replica_that_was_taken_away_keeps_no_other_from_leading() -> None:
+    on = Cluster(1, 2, 3, 4, defaults=TopicDefaults(min_in_sync_replicas=2))
+    on.create(NewTopic("t", assignments=(assignment(0, 1, 2),)))
+    move(on, 1, 4)
+    on.feed(LoseBroker(BrokerId(2), BrokerEpoch(2)))
+    propose(on, 1, 4)
+    on.feed(LoseBroker(BrokerId(4), BrokerEpoch(4)))
+    move(on, 1)
+    on.feed(LoseBroker(BrokerId(1), BrokerEpoch(1)))
+    on.feed(RegisterBroker(None, broker_registration(1, incarnation=1), BrokerEpoch(11)))
+    assert first(on).leader == 1

@@ -217,6 +217,28 @@ def test_a_topic_that_is_made_again_begins_anew(files: MemoryFiles, *, is_stray:
     assert again.checkpoints.find_log_starts() == {}
 
 
+def test_a_deleted_partition_frees_its_name_if_a_full_disk_took_half_of_its_folder(
+    files: MemoryFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or else the name would be found in two log folders once it is used again in another."""
+    directory = open_directory(files)
+    log = open_orders(directory)
+
+    def refuse(path: str, data: bytes, *, sync: bool = True) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(files, "replace", refuse)
+        with pytest.raises(OSError, match="No space"):
+            log.folder.make()
+    folder = directory.delete_partition(ORDERS, UNIQUE)
+    assert not files.exists("orders-3")
+    assert directory.logs == {}
+    assert folder is not None
+    directory.remove(folder)
+    assert directory.find_deleted() == []
+
+
 def test_an_older_topics_folder_is_a_stray(files: MemoryFiles) -> None:
     directory = open_directory(files)
     append(open_orders(directory), batch())
