@@ -1,7 +1,7 @@
 # What people and CI run. `make help` lists it. GNU make 3.81 or newer, a POSIX shell.
 PORT ?= 9092
 DATA ?= kafkalite-data
-SEEDS ?= 50
+SEEDS ?= 1000
 # Options of benchmarks/results.py: `make bench BENCH=--full` for numbers worth keeping.
 BENCH ?=
 # Processes that run tests side by side; WORKERS=0 for one after the other in pytest's own.
@@ -56,7 +56,7 @@ bench: $(VENV)/.dev ## kafkalite and the real Kafka side by side; writes benchma
 	@$(ORACLE)/install --no-zookeeper
 	@$(BIN)/python benchmarks/results.py $(BENCH)
 
-simulate: $(VENV)/.dev ## the simulations, with SEEDS=50 different seeds, or with SEED=n alone
+simulate: $(VENV)/.dev ## the simulations, with SEEDS=1000 different seeds, or with SEED=n alone
 	@SIMULATION_SEEDS=$(SEEDS) SIMULATION_SEED=$(SEED) $(BIN)/pytest -q tests/simulation --timeout 0
 
 wheel: $(VENV)/.dev ## build dist/*.whl

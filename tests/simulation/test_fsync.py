@@ -18,6 +18,7 @@ from tests.simulation.consumers import Consumer, Inspector
 from tests.simulation.machine import SETTINGS, Machine
 from tests.simulation.members import Member
 from tests.simulation.producers import Producer
+from tests.simulation.seed_runs import seeds
 from tests.simulation.test_sabotage import who_sees
 from tests.simulation.world import World
 
@@ -62,7 +63,7 @@ def simulate(seed: int, **settings: str) -> None:
     run(lambda simulation: power_goes_and_comes(simulation, keys), seed, limit_ms=1_800_000)
 
 
-@pytest.mark.parametrize("seed", range(1, 21))
+@pytest.mark.parametrize("seed", seeds(default=20))
 def test_nothing_is_lost_with_the_power(seed: int) -> None:
     simulate(seed, kafkalite_fsync="true")
 
