@@ -1,16 +1,18 @@
 """What compacting the same log costs the real Kafka's cleaner and kafkalite's.
 
-    .venv/bin/python -m benchmarks.compaction_beside_kafka [--codec zstd] [--records 1000000]
+    .venv/bin/python -m benchmarks.compaction_beside_kafka [--codec zstd] [--page]
 
 kafkalite makes a data folder with the same records in several topics and stops. Kafka starts on it,
 compacts them one after the other, and says in its log what that took; copies of the same partitions
 are compacted here, in one thread and without the cleaner's throttle. MB/s counts the log's bytes
-once, as Kafka does. Each topic is a round: the first warms Kafka's JVM up.
+once, as Kafka does. Each topic is a round: the first warms Kafka's JVM up. With --page it measures
+records that are not compressed, and in zstd, and writes COMPACTION.md beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import re
 import shutil
 import subprocess
@@ -19,9 +21,11 @@ import tempfile
 import time
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from confluent_kafka import Producer
 
+from benchmarks.results import HERE, machine
 from compat_tests.confluent.adapter import ConfluentClient
 from compat_tests.confluent.admin import ConfluentAdmin
 from compat_tests.process import KafkaliteProcess
@@ -111,26 +115,76 @@ def our_round(root: Path, topic: str) -> tuple[float, float]:
     return job.read_bytes / 1e6 / wall, job.read_bytes / 1e6 / cpu
 
 
+class Round(NamedTuple):
+    """One topic compacted, in MB of its log."""
+
+    kafka: float
+    """A second."""
+    kafkalite: float
+    """A second."""
+    a_cpu_second: float
+    """Of kafkalite's."""
+
+
+def measure(codec: str, *, records: int, keys: int) -> dict[str, Round]:
+    """By topic. `KeyError` when Kafka's cleaner did not come to one in time."""
+    root = Path(tempfile.mkdtemp(prefix="kafkalite-bench-"))
+    try:
+        fill(root / "logs", codec=codec, records=records, keys=keys)
+        for topic in TOPICS:
+            shutil.copytree(root / "logs" / f"{topic}-0", root / "ours" / f"{topic}-0")
+        theirs = kafkas_rounds(root)
+        return {topic: Round(theirs[topic], *our_round(root / "ours", topic)) for topic in TOPICS}
+    finally:
+        shutil.rmtree(root)
+
+
+def page(rounds: dict[str, dict[str, Round]], *, records: int, keys: int) -> str:
+    """COMPACTION.md."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    return "\n".join(
+        [
+            "# Compaction: kafkalite and the real Kafka's cleaner, on the same logs",
+            "",
+            "Written by `python -m benchmarks.compaction_beside_kafka --page` on "
+            f"{today}; not edited by hand. Apache Kafka 4.4.0 with its default cleaner, and "
+            "kafkalite's in one thread without its throttle, each on its own copy of a log of "
+            f"{records:,} records with {keys:,} keys in segments of {SEGMENT_BYTES >> 20} MiB. MB "
+            "of that log a second; Kafka's are from its own log, and its first round warms it up.",
+            "",
+            "Machine: " + "; ".join(machine()) + ".",
+            "",
+            "| codec | round | Kafka, MB/s | kafkalite, MB/s | ratio | MB a cpu second of it |",
+            "| --- | --- | ---: | ---: | ---: | ---: |",
+            *(
+                f"| {codec} | {topic} | {each.kafka:.1f} | {each.kafkalite:.1f} | "
+                f"{each.kafkalite / each.kafka:.2f} | {each.a_cpu_second:.1f} |"
+                for codec, topics in rounds.items()
+                for topic, each in topics.items()
+            ),
+            "",
+        ]
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--codec", default="none")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--keys", type=int, default=100_000)
+    parser.add_argument("--page", action="store_true", help="write COMPACTION.md")
     options = parser.parse_args()
-    root = Path(tempfile.mkdtemp(prefix="kafkalite-bench-"))
-    try:
-        fill(root / "logs", codec=options.codec, records=options.records, keys=options.keys)
-        for topic in TOPICS:
-            shutil.copytree(root / "logs" / f"{topic}-0", root / "ours" / f"{topic}-0")
-        theirs = kafkas_rounds(root)
-        for topic in TOPICS:
-            wall, cpu = our_round(root / "ours", topic)
+    rounds: dict[str, dict[str, Round]] = {}
+    for codec in ("none", "zstd") if options.page else (options.codec,):
+        rounds[codec] = measure(codec, records=options.records, keys=options.keys)
+        for topic, each in rounds[codec].items():
             sys.stdout.write(
-                f"{options.codec} {topic}: Kafka {theirs.get(topic, 0):.1f} MB/s, "
-                f"kafkalite {wall:.1f} MB/s, {cpu:.1f} MB a cpu second\n"
+                f"{codec} {topic}: Kafka {each.kafka:.1f} MB/s, kafkalite {each.kafkalite:.1f} "
+                f"MB/s, {each.a_cpu_second:.1f} MB a cpu second\n"
             )
-    finally:
-        shutil.rmtree(root)
+    if options.page:
+        text = page(rounds, records=options.records, keys=options.keys)
+        (HERE / "COMPACTION.md").write_text(text)
 
 
 if __name__ == "__main__":
