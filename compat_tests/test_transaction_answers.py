@@ -92,6 +92,51 @@ def test_another_producer_of_the_id_fences_the_first(calls: TransactionCalls, ve
     assert calls.end(commits=False, version=version) == FENCED
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_brokers_ask_for_several_transactions_at_once(
+    calls: TransactionCalls, version: int
+) -> None:
+    """One of them is of a producer that is fenced. Each may be added to, or only looked at."""
+    calls.begin()
+    fenced = TransactionCalls(calls.golden, f"{calls.id}-fenced", calls.topic)
+    fenced.begin()
+    TransactionCalls(calls.golden, fenced.id, calls.topic).begin()
+
+    def ask(*, verifies: bool, fenced_verifies: bool) -> dict[str, int]:
+        """The code of the only partition of each."""
+        asked = [(calls, verifies), (fenced, fenced_verifies)]
+        transactions = [
+            {
+                "transactional_id": each.id,
+                "producer_id": each.producer_id,
+                "producer_epoch": each.epoch,
+                "verify_only": verify_only,
+                "topics": [{"name": each.topic, "partitions": [0]}],
+            }
+            for each, verify_only in asked
+        ]
+        answer = calls.golden.call("AddPartitionsToTxn", version, {"transactions": transactions})
+        assert answer["error_code"] == 0
+        codes: dict[str, int] = {}
+        for result in answer["results_by_transaction"]:
+            (topic,) = result["topic_results"]
+            (partition,) = topic["results_by_partition"]
+            assert (topic["name"], partition["partition_index"]) == (calls.topic, 0)
+            codes[result["transactional_id"]] = partition["partition_error_code"]
+        return codes
+
+    for fenced_verifies in (False, True):
+        codes = ask(verifies=True, fenced_verifies=fenced_verifies)
+        assert codes == {calls.id: ABORTABLE, fenced.id: FENCED}
+        assert calls.described()["transaction_state"] == "Empty"
+    for verifies, fenced_verifies in itertools.product((False, True), repeat=2):
+        codes = ask(verifies=verifies, fenced_verifies=fenced_verifies)
+        assert codes == {calls.id: 0, fenced.id: FENCED}
+        assert calls.described()["topics"] == [{"topic": calls.topic, "partitions": [0]}]
+    assert fenced.described()["transaction_state"] == "Empty"
+    assert calls.end(commits=False, version=NEW) == 0
+
+
 def test_who_goes_on_tells_what_he_was(calls: TransactionCalls) -> None:
     epoch = calls.begin()
     me = calls.producer_id
