@@ -32,9 +32,11 @@ from kafkalite.server.offset_lookup import (
 )
 from kafkalite.testing.clock import START_MS
 from kafkalite.testing.simulation import Simulation
+from kafkalite.types import READ_COMMITTED, READ_UNCOMMITTED
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, list_offsets, produce, produced
 from tests.server.running import PRODUCE, Running, served, simulated
+from tests.server.transactions import TransactionalProducer
 
 LOWEST, HIGHEST = 1, 11
 UNKNOWN_SPECIAL = -7
@@ -56,9 +58,17 @@ async def answers(
     return [answer for topic in response.topics for answer in topic.partitions]
 
 
-async def find(running: Running, timestamp: int, version: int = HIGHEST) -> Found:
+async def find(
+    running: Running,
+    timestamp: int,
+    version: int = HIGHEST,
+    *,
+    isolation_level: int = READ_UNCOMMITTED,
+) -> Found:
     """In partition 0 of `t`."""
-    (answer,) = await answers(running, list_offsets("t", (0, timestamp)), version)
+    request = list_offsets("t", (0, timestamp))
+    request.isolation_level = isolation_level
+    (answer,) = await answers(running, request, version)
     assert answer.partition_index == 0
     return Found(answer.error_code, answer.timestamp, answer.offset)
 
@@ -190,6 +200,44 @@ async def test_a_new_epoch_s_end_is_told_when_it_is_known(
         assert await find(running, EARLIEST, version) == Found(ErrorCode.NONE, -1, 0)
         other.change("t", isr=[1])
         assert await find(running, LATEST, version) == Found(ErrorCode.NONE, -1, 1)
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@served()
+async def test_who_reads_what_is_committed_finds_no_time_behind_an_open_transaction(
+    running: Running, commits: bool
+) -> None:
+    await running.create("t")
+    producer = await TransactionalProducer.begin(running)
+
+    async def write(value: bytes) -> int:
+        """When."""
+        await running.wait_ms(10)
+        now_ms = running.simulation.clock.now_ms()
+        await producer.write("t", value)
+        return now_ms
+
+    before_ms = await write(b"a")
+    assert await producer.end(commits=True) is ErrorCode.NONE
+    first_ms, last_ms = await write(b"b"), await write(b"c")
+    found = {
+        START_MS: Found(0, before_ms, 0),
+        first_ms: Found(0, first_ms, 2),
+        last_ms: Found(0, last_ms, 3),
+        MAX_TIMESTAMP: Found(0, last_ms, 3),
+    }
+    for timestamp in found:
+        assert await find(running, timestamp) == found[timestamp]
+        stable = found[timestamp] if timestamp == START_MS else NOTHING
+        assert await find(running, timestamp, isolation_level=READ_COMMITTED) == stable
+    # What was aborted has times too, and so have markers: whoever reads on leaves them out.
+    await running.wait_ms(10)
+    assert await producer.end(commits=commits) is ErrorCode.NONE
+    await running.wait_ms()
+    found[MAX_TIMESTAMP] = await find(running, MAX_TIMESTAMP)
+    assert found[MAX_TIMESTAMP].offset == 4
+    for timestamp in found:
+        assert await find(running, timestamp, isolation_level=READ_COMMITTED) == found[timestamp]
 
 
 # Lookups that cost much.
