@@ -4,6 +4,7 @@ broker takes over, and whoever reads what is committed sees all of it or nothing
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -154,12 +155,7 @@ def home(machines: Machines) -> int:
     return coordinator_of(CoordinatorType.TRANSACTION, ID, topic)
 
 
-CASES = [
-    Case(bumps=True, commits=True, asks_again=True),
-    Case(bumps=True, commits=True, asks_again=False),
-    Case(bumps=True, commits=False, asks_again=False),
-    Case(bumps=False, commits=True, asks_again=True),
-]
+CASES = [Case(*each) for each in itertools.product((True, False), repeat=3)]
 
 
 @pytest.mark.timeout(100)  # A cluster's life for each of some 25 steps.
