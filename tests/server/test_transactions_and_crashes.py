@@ -11,12 +11,13 @@ import pytest
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.log_results import Appended
+from kafkalite.protocol.messages.init_producer_id import InitProducerIdResponse
 from kafkalite.server.partition import Partition
 from kafkalite.testing.simulation import Simulation, run
 from tests.coordinator.transactions.turned_decisions import turn_decisions
 from tests.server.group_requests import find
 from tests.server.running import Running, crashed, start
-from tests.server.transactions import TransactionalProducer, committed_offset, init, seen
+from tests.server.transactions import ID, TransactionalProducer, committed_offset, init, seen
 
 OFFSET = 5
 SETTINGS = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
@@ -65,6 +66,17 @@ def ended_after_each_append(*, commits: bool, bumps: bool) -> list[tuple[str, Me
     return ends
 
 
+async def refuses_zombies(running: Running, given: InitProducerIdResponse, *, bumps: bool) -> None:
+    """Nothing of any epoch before the one that was just given is written."""
+    for epoch in range(given.producer_epoch):
+        zombie = TransactionalProducer(running, ID, given.producer_id, epoch, bumps, sequence=1)
+        for topic in ("a", "b"):
+            assert await zombie.send(topic, b"stale") is ErrorCode.INVALID_PRODUCER_EPOCH
+            assert b"stale" not in await running.read(topic)
+        code = await zombie.commit_offset("a", OFFSET + 1)
+        assert code is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
 async def found(running: Running) -> tuple[bool, bool, bool]:
     """Whether a reader of what is committed sees the record in `a`, the one in `b`, the offset."""
     offset, code = await committed_offset(running, topic="a")
@@ -81,6 +93,7 @@ def test_all_or_nothing_after_the_end_of_the_process_at_any_append(
     commits: bool, bumps: bool
 ) -> None:
     outcomes: list[tuple[str, tuple[bool, bool, bool]]] = []
+    epochs: list[int] = []
     for topic, files in ended_after_each_append(commits=commits, bumps=bumps):
 
         async def main(
@@ -95,9 +108,12 @@ def test_all_or_nothing_after_the_end_of_the_process_at_any_append(
                 if given.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:
                     given = await init(running)
                 assert given.error_code in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR), given
+                await refuses_zombies(running, given, bumps=bumps)
+                epochs.append(given.producer_epoch)
                 outcomes.append((topic, await found(running)))
 
         run(main, seed=1)
+    assert max(epochs) > 0, "there was a producer before"
     assert {each for _, each in outcomes} == (
         {(False, False, False), (True, True, True)} if commits else {(False, False, False)}
     )

@@ -1,18 +1,20 @@
 """The end of a transaction on three brokers, with the death of its coordinator after each step:
 whatever any of the three appends, or hears of what is committed; enumerated, none left out. Another
-broker takes over, and whoever reads what is committed sees all of it or nothing, as it was told."""
+broker takes over, whoever reads what is committed sees all of it or nothing, as it was told, and
+the producer of before writes no more."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from kafkalite.coordinator.partitioner import CoordinatorType, coordinator_of
+from kafkalite.errors import ErrorCode
 from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.server import partition as partition_module
@@ -128,6 +130,7 @@ async def _live(simulation: Simulation, case: Case, deadly: int) -> tuple[int, b
     writer = TransactionalWriter(talker(ID), PARTITIONS, bumps=case.bumps)
     producer = await writer.begin()
     name = await writer.write(producer)
+    stale = replace(producer, sequences=dict(producer.sequences))
     victim = home(machines)
     steps = Steps(deadly, lambda: machines.kill(victim))
     with steps.watched():
@@ -140,6 +143,8 @@ async def _live(simulation: Simulation, case: Case, deadly: int) -> tuple[int, b
         assert victim not in machines.lives
         assert home(machines) != victim
     await writer.begin()
+    for partition in PARTITIONS:
+        assert await writer.write_stale(stale, partition) is ErrorCode.INVALID_PRODUCER_EPOCH
     world.is_quiet = True
     for partition in PARTITIONS:
         await CommittedReader(talker(f"reader of {partition.topic}"), partition).run()

@@ -81,7 +81,7 @@ class TransactionalWriter:
             producer = await self.begin()
             await self._look_at_offset()
             if stale is not None:
-                await self._write_stale(stale)
+                await self.write_stale(stale, self._dice.one_of(self._partitions))
             for _ in range(self._dice.between(1, 6)):
                 await self._transact(producer, leaves=False)
                 await self._world.sleep(self._dice.between(0, 1_000))
@@ -258,19 +258,21 @@ class TransactionalWriter:
             committed=commits,
         )
 
-    async def _write_stale(self, stale: Writing) -> None:
-        """As the producer of before, once there is another."""
-        partition = self._dice.one_of(self._partitions)
+    async def write_stale(self, stale: Writing, partition: TopicPartition) -> ErrorCode | None:
+        """As the producer of before, once there is another. None when nobody knows what became of
+        it."""
         value = f"{self._name}, stale, {self._world.token()}".encode()
         self._world.tell(TransactionSent(value.decode(), {partition: value}))
         found = self._talker.leader_of(partition)
         if found is None:
-            return
+            return None
         request = self._request(stale, partition, value)
         answer = await self._talker.ask(found[0], request, self._produce_version, ProduceResponse)
-        if answer is not None:
-            code = ErrorCode(_produced(answer))
-            self._world.tell(StaleWriteAnswered(self._name, code))
+        if answer is None:
+            return None
+        code = ErrorCode(_produced(answer))
+        self._world.tell(StaleWriteAnswered(self._name, code))
+        return code
 
 
 def _produced(answer: ProduceResponse) -> int:
