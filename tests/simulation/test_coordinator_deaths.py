@@ -1,7 +1,8 @@
 """The end of a transaction on three brokers, with the death of its coordinator after each step:
-whatever any of the three appends, or hears of what is committed; enumerated, none left out. Another
-broker takes over, whoever reads what is committed sees all of it or nothing, as it was told, and
-the producer of before writes no more."""
+whatever any of the three appends, or hears of what is committed; enumerated, none left out. So too
+with the death of another broker that leads what the transaction has written to. Another takes over,
+whoever reads what is committed sees all of it or nothing, as it was told, and the producer of
+before writes no more."""
 
 from __future__ import annotations
 
@@ -13,14 +14,16 @@ from typing import Any
 
 import pytest
 
-from kafkalite.coordinator.partitioner import CoordinatorType, coordinator_of
+from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.errors import ErrorCode
 from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.partition_log import PartitionLog
+from kafkalite.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafkalite.server import partition as partition_module
 from kafkalite.server.partition import Partition
 from kafkalite.testing.observations import AllCommittedSeen, CommittedSeen, Observation
 from kafkalite.testing.simulation import Simulation, run
+from kafkalite.types import NO_LEADER
 from tests.coordinator.transactions.turned_decisions import turn_decisions
 from tests.simulation.cluster_machines import Machines
 from tests.simulation.cluster_scenario import IDS, LIMIT_MS, dice_of, make_topics
@@ -35,7 +38,8 @@ from tests.simulation.transaction_scenario import (
 from tests.simulation.transaction_world import TransactionTalker, TransactionWorld
 from tests.simulation.transactional_writers import TransactionalWriter
 
-ID = "mine"
+ID = "other"
+"""What coordinates it, what has the offsets of its group, and what leads `out-1`, are three."""
 SETTLE_MS = 4_000
 """Longer than a dead broker's session."""
 
@@ -46,6 +50,8 @@ class Case:
     commits: bool
     asks_again: bool
     """Or else the producer is gone with its coordinator."""
+    victim: str = TRANSACTION_STATE
+    """Who dies leads the partition of this topic that the transaction writes to."""
 
 
 class Seen:
@@ -131,7 +137,8 @@ async def _live(simulation: Simulation, case: Case, deadly: int) -> tuple[int, b
     producer = await writer.begin()
     name = await writer.write(producer)
     stale = replace(producer, sequences=dict(producer.sequences))
-    victim = home(machines)
+    victim = leader(machines, case.victim)
+    assert (victim == leader(machines, TRANSACTION_STATE)) is (case.victim == TRANSACTION_STATE)
     steps = Steps(deadly, lambda: machines.kill(victim))
     with steps.watched():
         if case.asks_again:
@@ -141,7 +148,7 @@ async def _live(simulation: Simulation, case: Case, deadly: int) -> tuple[int, b
         await world.sleep(SETTLE_MS)
     if deadly:
         assert victim not in machines.lives
-        assert home(machines) != victim
+        assert leader(machines, case.victim) not in (victim, NO_LEADER)
     await writer.begin()
     for partition in PARTITIONS:
         assert await writer.write_stale(stale, partition) is ErrorCode.INVALID_PRODUCER_EPOCH
@@ -154,18 +161,25 @@ async def _live(simulation: Simulation, case: Case, deadly: int) -> tuple[int, b
     return steps.taken, is_seen
 
 
-def home(machines: Machines) -> int:
-    """The broker that coordinates."""
-    topic = machines.image.topics["__transaction_state"]
-    return coordinator_of(CoordinatorType.TRANSACTION, ID, topic)
+def leader(machines: Machines, topic: str) -> int:
+    """Of the topic's partition that the transaction writes to."""
+    partitions = machines.image.topics[topic].partitions
+    return partitions[partition_for(ID, len(partitions))].leader
 
 
-CASES = [Case(*each) for each in itertools.product((True, False), repeat=3)]
+CASES = [
+    Case(bumps, commits, asks_again)
+    for bumps, commits, asks_again in itertools.product((True, False), repeat=3)
+]
+CASES += [
+    Case(bumps=True, commits=True, asks_again=True, victim="out-1"),
+    Case(bumps=False, commits=True, asks_again=True, victim=CONSUMER_OFFSETS),
+]
 
 
 @pytest.mark.timeout(100)  # A cluster's life for each of some 25 steps.
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_another_coordinator_finishes_what_was_decided(case: Case) -> None:
+def test_what_was_decided_is_finished_by_those_who_live(case: Case) -> None:
     count, is_seen = live(case)
     assert is_seen is case.commits
     outcomes = [live(case, deadly)[1] for deadly in range(1, count + 1)]
@@ -182,4 +196,4 @@ def test_it_would_notice_a_coordinator_that_turns_a_decision(
 ) -> None:
     turn_decisions(monkeypatch)
     with pytest.raises(Exception, match=r"was seen in part|commits=True"):
-        test_another_coordinator_finishes_what_was_decided(CASES[0])
+        test_what_was_decided_is_finished_by_those_who_live(CASES[0])
