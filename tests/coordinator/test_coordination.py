@@ -16,6 +16,7 @@ from kafkalite.coordinator.groups.administration_events import (
 )
 from kafkalite.coordinator.groups.offset_events import (
     DeleteOffsets,
+    ExpireOffsets,
     OffsetsDeleted,
     TopicPartitions,
 )
@@ -178,6 +179,27 @@ def test_offsets_of_an_empty_group_expire_with_it(days: int) -> None:
     stage.advance(days * 24 * 3_600_000)
     assert (GROUP in stage.core.recorded.consumer_groups) == (days == 6)
     assert (stage.fetched() == {"t-0": 5}) == (days == 6)
+
+
+def test_offsets_of_an_active_group_expire_but_for_topics_that_are_read() -> None:
+    """By their names, or by a regular expression; from their commits on."""
+    week_ms = 7 * 24 * 3_600_000
+    stage = ConsumerStage(GroupSettings(offsets_retention_ms=week_ms), t=1, u=1, v=1)
+    stage.join_as("a", ("t",))
+    stage.join_as("b", None, regex="v.*")
+    stage.settle("a", "b")
+    epoch = stage.consumers["a"].epoch
+    for topic in ("t", "u", "v"):
+        stage.commit(topic, 5, member_id="a", generation=epoch)
+    stage.now += week_ms - 1
+    assert stage.feed(ExpireOffsets()).records == ()
+    stage.now += 1
+    stage.feed(ExpireOffsets())
+    assert stage.fetched() == {"t-0": 5, "v-0": 5}
+    stage.beat(stage.event("a", epoch, topics=["u"], owned={"t": [0]}))
+    stage.feed(ExpireOffsets())
+    assert stage.fetched() == {"v-0": 5}
+    assert set(stage.group.members) == {"a", "b"}
 
 
 def test_offsets_of_topics_that_are_read_are_not_deleted() -> None:
