@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkalite.coordinator.groups.consumer.state import ConsumerGroup
 from kafkalite.coordinator.groups.log_record import Record, TransactionEnded
 from kafkalite.coordinator.groups.recorded import RecordedState
 from kafkalite.protocol.messages.classic_group_records import (
@@ -64,8 +65,9 @@ def test_other_kinds_of_groups_are_passed_over() -> None:
 
 
 def test_kafkas_own_log_says_what_its_tool_says() -> None:
-    """`classic-group` and `txn-group` are left, empty since their only member left; one was
-    deleted; one transaction committed its offset, another was aborted."""
+    """`classic-group`, `txn-group` and `consumer-group` (of the new protocol) are left, empty since
+    their only member left; one was deleted; one transaction committed its offset, another was
+    aborted."""
     state = RecordedState()
     for record in golden_records():
         state.apply(record)
@@ -77,6 +79,9 @@ def test_kafkas_own_log_says_what_its_tool_says() -> None:
     assert told == {
         "classic-group": ("consumer", 2, None, None, 1795958824508),
         "txn-group": ("consumer", 2, None, None, 1795958825226),
+    }
+    assert state.consumer_groups == {
+        "consumer-group": ConsumerGroup("consumer-group", epoch=3, assignment_epoch=3)
     }
     kept = {
         (id, str(at)): (offset.value.offset, offset.value.leader_epoch, offset.value.metadata)
