@@ -14,6 +14,7 @@ RULES = tuple(
         (r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", ""),  # a line of a log.
         (r"^\s+(at .*|\.\.\. \d+ more)\n", ""),  # of a stack trace.
         (UUID, "UUID"),
+        (r"(?<!\S)[-\w]{22}(?= +/)", "MEMBER"),  # In the new protocol an id has a text of its own.
         (r"(TopicId: |Cluster ID: )\S+", r"\1ID"),
         (r'("topicId":)"[^"]*"', r'\1"ID"'),
         (r"(CreateTime:|LogAppendTime:)\d+", r"\1TIME"),
