@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkalite.config.keys import (
+    ASSIGNORS,
     BOOLEAN,
     INT,
     LIST,
@@ -45,11 +46,11 @@ COORDINATOR_KEYS = (
     ConfigKey(
         "group.consumer.assignors",
         LIST,
-        "uniform,range",
+        ",".join(ASSIGNORS),
         "How the broker spreads partitions in consumer groups; the first is the default."
         " Kafka differs: it takes names of Java classes too.",
         check=check_assignors,
-        form="uniform and range",
+        form=" and ".join(ASSIGNORS),
         may_be_empty=False,
     ),
     ConfigKey(

@@ -23,8 +23,9 @@ _JAVA_DOUBLE = (
     r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+[fFdD]?)"
 )
 _MAX_PORT = 65535
-_ASSIGNORS = ("uniform", "range")
-"""Those of `coordinator/groups/assignors`."""
+UNIFORM, RANGE = "uniform", "range"
+ASSIGNORS = (UNIFORM, RANGE)
+"""What `group.consumer.assignors` may name; `coordinator/groups/consumer/targets.py` has them."""
 _REPLICA = r"([0-9]+:[0-9]+)?"
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's `String.trim` takes away."""
@@ -224,7 +225,7 @@ def check_replicas(key: ConfigKey, items: tuple[str, ...]) -> None:
 def check_assignors(key: ConfigKey, items: tuple[str, ...]) -> None:
     """For the key that names how consumer groups are assigned."""
     for item in items:
-        if item not in _ASSIGNORS:
+        if item not in ASSIGNORS:
             key.refuse(item, "Class cannot be found")
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafkalite.config.broker_keys import BROKER_KEYS
-from kafkalite.config.keys import ConfigKey, Value
+from kafkalite.config.keys import ASSIGNORS, ConfigKey, Value
 from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
@@ -179,7 +179,7 @@ class BrokerConfig(NamedTuple):
     replica_fetch_backoff_ms: int = 1000
     replica_high_watermark_checkpoint_interval_ms: int = 5000
     group_consumer_assignment_interval_ms: int = 0
-    group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    group_consumer_assignors: tuple[str, ...] = ASSIGNORS
     group_consumer_heartbeat_interval_ms: int = 500
     group_consumer_max_size: int = 2**31 - 1
     group_consumer_migration_policy: str = "bidirectional"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kafkalite.config import keys
 from kafkalite.coordinator.groups.consumer.state import ConsumerGroup, Member, ResolvedRegex
 from kafkalite.coordinator.groups.consumer.targets import (
+    ASSIGNORS,
     make_targets,
     metadata_hash,
     preferred_assignor,
@@ -20,6 +22,10 @@ def test_the_hash_is_of_topics_that_are_there() -> None:
     assert both == metadata_hash(["u", "none", "t"], IMAGE) != 0
     assert both != metadata_hash(["t"], IMAGE)
     assert both != metadata_hash(["t", "u"], image_of({"t": 3, "u": 1}))
+
+
+def test_there_is_an_assignor_for_each_name_that_the_setting_takes() -> None:
+    assert tuple(ASSIGNORS) == keys.ASSIGNORS
 
 
 def test_the_assignor_that_most_ask_for() -> None:

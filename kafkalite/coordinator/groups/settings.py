@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from kafkalite.config.keys import ASSIGNORS
+
 
 class MigrationPolicy(Enum):
     """`group.consumer.migration.policy`: which way a group may pass between the protocols while it
@@ -41,7 +43,7 @@ class ConsumerSettings(NamedTuple):
     1000 in Kafka."""
     max_size: int = (1 << 31) - 1
     """`group.consumer.max.size`."""
-    assignors: tuple[str, ...] = ("uniform", "range")
+    assignors: tuple[str, ...] = ASSIGNORS
     """`group.consumer.assignors`, by name; the first is the default."""
     migration: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kafkalite.config.keys import RANGE, UNIFORM
 from kafkalite.coordinator.groups.assignors.range import assign_range
 from kafkalite.coordinator.groups.assignors.subject import (
     Assignor,
@@ -28,8 +29,8 @@ from kafkalite.coordinator.partitioner import java_hash
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.types import Uuid
 
-ASSIGNORS: Mapping[str, Assignor] = {"uniform": assign_uniform, "range": assign_range}
-"""By the names in `group.consumer.assignors`."""
+ASSIGNORS: Mapping[str, Assignor] = {UNIFORM: assign_uniform, RANGE: assign_range}
+"""By all the names that `group.consumer.assignors` may have."""
 
 _HASH_BYTES = 8
 
