@@ -33,6 +33,13 @@ type staticClient interface {
 	joinAs(group, topic, instance string) (member, error)
 }
 
+// patternClient is a library that is asked for members that subscribe by a pattern.
+type patternClient interface {
+	// joinPrefix is join, of a member of all topics whose names begin so, those too that are yet to
+	// come. It commits for the one that is named so.
+	joinPrefix(group, prefix string) (member, error)
+}
+
 // member is a consumer in a group. It begins where the group has committed, else at the earliest
 // offset, and commits only when it is told to.
 type member interface {

@@ -160,7 +160,7 @@ func confluentReceived(message *kafka.Message) received {
 		headers = append(headers, header{each.Key, each.Value})
 	}
 	fields := record{message.Key, message.Value, headers, message.Timestamp.UnixMilli()}
-	return received{int(message.TopicPartition.Partition), int64(message.TopicPartition.Offset), fields}
+	return received{*message.TopicPartition.Topic, int(message.TopicPartition.Partition), int64(message.TopicPartition.Offset), fields}
 }
 
 type confluentMember struct {

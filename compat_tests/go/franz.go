@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
 	"time"
 
@@ -136,7 +137,7 @@ func franzReceived(fetches kgo.Fetches) (got []received) {
 			headers = append(headers, header{other.Key, other.Value})
 		}
 		fields := record{each.Key, each.Value, headers, each.Timestamp.UnixMilli()}
-		got = append(got, received{int(each.Partition), each.Offset, fields})
+		got = append(got, received{each.Topic, int(each.Partition), each.Offset, fields})
 	})
 	return got
 }
@@ -153,6 +154,25 @@ func (f franz) join(group, topic string) (member, error) {
 }
 
 func (f franz) joinAs(group, topic, instance string) (member, error) {
+	options := []kgo.Opt{kgo.ConsumeTopics(topic)}
+	if instance != "" {
+		options = append(options, kgo.InstanceID(instance))
+	}
+	return f.joinWith(group, topic, options...)
+}
+
+func (f franz) joinPrefix(group, prefix string) (member, error) {
+	return f.joinWith(
+		group, prefix,
+		kgo.ConsumeRegex(),
+		kgo.ConsumeTopics("^"+regexp.QuoteMeta(prefix)),
+		kgo.MetadataMinAge(newTopics),
+		kgo.MetadataMaxAge(newTopics),
+		kgo.FetchMaxWait(moment), // what is new is fetched when that of the others has ended.
+	)
+}
+
+func (f franz) joinWith(group, topic string, more ...kgo.Opt) (member, error) {
 	here := &franzMember{topic: topic, has: map[int]bool{}}
 	change := func(assigned bool) func(context.Context, *kgo.Client, map[string][]int32) {
 		return func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
@@ -169,7 +189,6 @@ func (f franz) joinAs(group, topic, instance string) (member, error) {
 	}
 	options := []kgo.Opt{
 		kgo.ConsumerGroup(group),
-		kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
 		kgo.SessionTimeout(session),
@@ -178,11 +197,8 @@ func (f franz) joinAs(group, topic, instance string) (member, error) {
 		kgo.OnPartitionsRevoked(change(false)),
 		kgo.OnPartitionsLost(change(false)),
 	}
-	if instance != "" {
-		options = append(options, kgo.InstanceID(instance))
-	}
 	var err error
-	here.client, err = f.open(options...)
+	here.client, err = f.open(append(options, more...)...)
 	return here, err
 }
 

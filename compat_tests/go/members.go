@@ -10,7 +10,10 @@ const (
 	enough = 5 // records, for one who may be held up.
 )
 
-var errNoStatic = errors.New("the scenarios have no static members for this library")
+var (
+	errNoStatic  = errors.New("the scenarios have no static members for this library")
+	errNoPattern = errors.New("the scenarios have no patterns for this library")
+)
 
 // members come and go; one closes amid the rebalance that it began.
 func members(open client, topic, _ string) (facts, error) {
@@ -122,6 +125,51 @@ func static(open client, topic, _ string) (facts, error) {
 	}
 	other, err := sorted(first)
 	return facts{"before": before, "after": after, "other": len(other)}, err
+}
+
+// pattern is how a member reads all topics whose names begin alike, of which one comes later.
+func pattern(open client, topic, _ string) (facts, error) {
+	library, can := open.(patternClient)
+	if !can {
+		return nil, errNoPattern
+	}
+	if _, err := create(open, topic, 1); err != nil {
+		return nil, err
+	}
+	if err := fill(open, topic, 1, 0, 3); err != nil {
+		return nil, err
+	}
+	here, err := library.joinPrefix(topic, topic)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	defer here.leave()
+	got, err := pollUntil(func(got []received) bool { return len(got) >= 3 }, here)
+	if err != nil {
+		return nil, fmt.Errorf("the topic: %w", err)
+	}
+	if err := here.commit(0, 3); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	later := topic + "-later"
+	if _, err := create(open, later, 2); err != nil {
+		return nil, err
+	}
+	if err := fill(open, later, 2, 0, 5); err != nil {
+		return nil, err
+	}
+	more, err := pollUntil(func(got []received) bool { return len(got) >= 10 }, here)
+	if err != nil {
+		return nil, fmt.Errorf("the new topic: %w", err)
+	}
+	got = append(got, more...)
+	ofLater := 0
+	for _, each := range got {
+		if each.topic == later {
+			ofLater++
+		}
+	}
+	return facts{"received": len(got), "of_the_new_topic": ofLater}, nil
 }
 
 // heldUp is one of two members of a topic that somebody else has made. Its process may be stopped for

@@ -22,6 +22,7 @@ type record struct {
 }
 
 type received struct {
+	topic     string
 	partition int
 	offset    int64
 	record

@@ -153,7 +153,7 @@ func saramaReceived(message *sarama.ConsumerMessage) received {
 		headers = append(headers, header{string(each.Key), each.Value})
 	}
 	fields := record{message.Key, message.Value, headers, message.Timestamp.UnixMilli()}
-	return received{int(message.Partition), message.Offset, fields}
+	return received{message.Topic, int(message.Partition), message.Offset, fields}
 }
 
 // saramaMember is also what sarama calls back, from goroutines of its own.

@@ -16,6 +16,7 @@ var scenarios = map[string]func(open client, topic, codec string) (facts, error)
 	"group":        groupOfTwo,
 	"members":      members,
 	"static":       static,
+	"pattern":      pattern,
 	"held-up":      heldUp,
 	"resume":       resume,
 	"seek":         seek,

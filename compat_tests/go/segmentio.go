@@ -134,7 +134,7 @@ func segmentioReceived(message kafka.Message) received {
 		headers = append(headers, header{each.Key, each.Value})
 	}
 	fields := record{message.Key, message.Value, headers, message.Time.UnixMilli()}
-	return received{message.Partition, message.Offset, fields}
+	return received{message.Topic, message.Partition, message.Offset, fields}
 }
 
 // segmentioMember is a Reader of a group. It does not tell what it was assigned, so that is asked of

@@ -8,6 +8,7 @@ from compat_tests.held_up_members import hold_up
 from compat_tests.language_cases import (
     LanguageCases,
     MemberCases,
+    PatternCases,
     StaticMemberCases,
     TransactionCases,
 )
@@ -16,7 +17,7 @@ from compat_tests.programs import program
 pytestmark = pytest.mark.go
 
 
-class TestFranzGo(LanguageCases, TransactionCases, MemberCases, StaticMemberCases):
+class TestFranzGo(LanguageCases, TransactionCases, MemberCases, StaticMemberCases, PatternCases):
     language = "go"
     library = "franz-go"
 
