@@ -16,6 +16,7 @@ from compat_tests.language_cases import (
     LanguageCases,
     MemberCases,
     PatternCases,
+    ResumeCases,
     Run,
     StaticMemberCases,
 )
@@ -92,7 +93,7 @@ ASSIGNORS = ("Range", "RoundRobin", "Sticky", "CooperativeSticky")
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS)
-class TestAssignors(MemberCases, StaticMemberCases):
+class TestAssignors(MemberCases, StaticMemberCases, PatternCases, ResumeCases):
     """The classic protocol with each of Kafka's own assignors, of which Java's clients name two."""
 
     language = "java"
