@@ -68,7 +68,11 @@ def fill(kafkalite: CommandLine, address: str) -> None:
     client = KafkaPythonClient(address)
     kafkalite("topics", "create", *TOPICS, DELETED, *at)
     sets = {
-        COMPACTED: ("cleanup.policy=compact", "min.cleanable.dirty.ratio=0.9"),
+        COMPACTED: (
+            "cleanup.policy=compact",
+            "min.cleanable.dirty.ratio=0.01",
+            "internal.segment.bytes=500",
+        ),
         SEGMENTED: ("segment.bytes=1048576", "index.interval.bytes=1024"),
         "stamped": ("message.timestamp.type=LogAppendTime",),
         "altered": ("retention.ms=7200000", "max.message.bytes=2000000"),
@@ -88,7 +92,9 @@ def fill(kafkalite: CommandLine, address: str) -> None:
     for partition in range(3):
         client.produce("three", sent[partition::3], partition=partition)
     keyed = [Sample(b"key-%d" % (n % 7), b"%d" % n, (), BASE_TIMESTAMP + n) for n in range(60)]
-    client.produce(COMPACTED, keyed)
+    keyed[50] = Sample(keyed[50].key, None, (), BASE_TIMESTAMP + 50)
+    for start in range(0, len(keyed), 6):
+        client.produce(COMPACTED, keyed[start : start + 6])  # A batch at least: segments end.
     client.produce(SEGMENTED, [Sample(b"%d" % n, b"x" * 50_000) for n in range(50)])
     kafkalite("topics", "delete", RECREATED, DELETED, *at)
     _await_gone(client, {RECREATED, DELETED})

@@ -19,6 +19,7 @@ COMPLAINT = re.compile(
 SETTINGS = {
     "offsets.topic.num.partitions": "5",
     "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "50",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
     "broker.session.timeout.ms": "4000",  # It waits so long after a kill.
 }

@@ -14,10 +14,10 @@ from kafkalite.log.memory_bytes import MemoryBytes
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import Offset
 from tests.log.compaction_fixtures import CONFIG, LATER, World, cleaning, run, stored_records
+from tests.log.crash_ends import End, every_end
 from tests.log.log_fixtures import FOLDER, open_log
 
 SMALL = CONFIG._replace(segment_bytes=330, delete_retention_ms=0)
-KINDS = pytest.mark.parametrize("loses_power", [False, True], ids=["process", "power"])
 
 Content = dict[int, bytes]
 """Of each segment, by its base offset."""
@@ -158,10 +158,10 @@ def crash(case: Case, nth: int, action: Callable[[], None]) -> bool:
     return False
 
 
-@KINDS
+@every_end
 @pytest.mark.parametrize("clean", [True, False], ids=["trusting", "scanning"])
 def test_a_crash_at_any_point_leaves_old_or_new(
-    loses_power: bool, clean: bool, old: Content, new: Content
+    end: End, clean: bool, old: Content, new: Content
 ) -> None:
     expected = seen(Case().log)
     assert 3 <= len(new) < len(old)
@@ -169,8 +169,7 @@ def test_a_crash_at_any_point_leaves_old_or_new(
     for nth in range(500):
         case = Case()
         died = crash(case, nth, case.clean)
-        if loses_power:
-            case.files.crash()
+        end.come(case.files)
         log = open_log(case.files, SMALL, clean=clean)
         found = contents(log)
         judge(found, old, new)

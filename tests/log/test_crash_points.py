@@ -1,9 +1,7 @@
 """The process dies, or the power goes, before each single file operation of what a log does.
 
 Not sampled: the first operation, the second, and so on, until there is none left to die at. Of the
-write that is under way a part is done. After a loss of power several disks are looked at: what was
-not synced is gone with its name, or its name is there without its bytes, with half of them, or all.
-Files smaller than a sector are there or not.
+write that is under way a part is done. What the disk has then, crash_ends.py says.
 """
 
 from __future__ import annotations
@@ -27,6 +25,7 @@ from kafkalite.log.retention import delete_old_segments
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
+from tests.log.crash_ends import End, every_end, keep_names
 from tests.log.log_fixtures import (
     FOLDER,
     NOW,
@@ -42,7 +41,6 @@ SIZE = len(idempotent(0))
 CONFIG = TopicConfig(segment_bytes=2 * SIZE, index_interval_bytes=1, retention_ms=-1)
 ORDERS = TopicPartition("orders", 3)
 MOST_STEPS = 200
-GROWING = (".log", ".index", ".timeindex", ".snapshot")
 
 Step = Callable[[PartitionLog], None]
 
@@ -64,58 +62,6 @@ def filled(log: PartitionLog, records: int) -> None:
     """One record a batch, two batches a segment, all of one producer."""
     for sequence in range(log.end_offset, log.end_offset + records):
         append(log, idempotent(sequence))
-
-
-def keep_names(disk: MemoryFiles, folder: str) -> None:
-    """They are on the disk, whatever is in them."""
-    disk.sync_folder(folder)
-    for name in disk.list(folder):
-        path = f"{folder}/{name}" if folder else name
-        if disk.is_folder(path):
-            keep_names(disk, path)
-
-
-@dataclass(frozen=True)
-class End:
-    """What a process leaves on the disk that dies."""
-
-    name: str
-    keeps_names: bool = False
-    kept: Callable[[str, int], int] | None = None
-    """How many of so many bytes that were not synced."""
-
-    def come(self, disk: MemoryFiles) -> None:
-        if self.keeps_names:
-            keep_names(disk, "")
-        if self.kept is not None:
-            disk.crash(self.kept)
-            disk.make_folder("")
-
-
-def half(path: str, size: int) -> int:
-    return size // 2 if path.endswith(GROWING) else 0
-
-
-def small_files(path: str, size: int) -> int:
-    return 0 if path.endswith(GROWING) else size
-
-
-def nothing(path: str, size: int) -> int:
-    return 0
-
-
-def everything(path: str, size: int) -> int:
-    return size
-
-
-ENDS = (
-    End("killed"),
-    End("all unsynced is gone", kept=nothing),
-    End("names without bytes", keeps_names=True, kept=nothing),
-    End("half of the bytes", keeps_names=True, kept=half),
-    End("small files alone", keeps_names=True, kept=small_files),
-    End("bytes without syncs", keeps_names=True, kept=everything),
-)
 
 
 @dataclass
@@ -175,7 +121,6 @@ def check(crash: Crash, *, may_begin_at: set[int], appended: int = 0) -> Partiti
     return log
 
 
-every_end = pytest.mark.parametrize("end", ENDS, ids=lambda end: end.name)
 synced_or_not = pytest.mark.parametrize("synced", [False, True])
 
 

@@ -21,9 +21,9 @@ from kafkalite.log.log_cuts import retire_below, truncate_to
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import LeaderEpoch, Offset, TopicPartition, Uuid
+from tests.log.crash_ends import End, every_end
 from tests.log.log_fixtures import EPOCH, NOW, TOPIC_ID, append, headers, idempotent, stored
 from tests.log.refusing_disk import RefusingDisk
-from tests.log.test_crash_points import End, every_end
 from tests.log.test_directory_set import open_set
 
 SIZE = len(idempotent(0))

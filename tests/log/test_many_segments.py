@@ -20,6 +20,7 @@ from tests.log.log_fixtures import EPOCH, NOW, TOPIC_ID, batch, close
 PARTITIONS, SEGMENTS = 40, 5
 MOST = 32
 """Half of what the process may have."""
+MANY_PARTITIONS = 2_000
 CONFIG = TopicConfig(segment_bytes=100, index_interval_bytes=10)
 
 
@@ -53,7 +54,7 @@ def files(tmp_path: Path) -> Iterator[Watched]:
     assert descriptors() == files.before
 
 
-def open_all(files: Watched) -> LogDirectory:
+def open_all(files: Watched, partitions: int = PARTITIONS) -> LogDirectory:
     directory = LogDirectory.open(
         files,
         location="data",
@@ -61,7 +62,7 @@ def open_all(files: Watched) -> LogDirectory:
         new_cluster_id="the-cluster",
         new_directory_id=TOPIC_ID,
     )
-    for index in range(PARTITIONS):
+    for index in range(partitions):
         directory.open_partition(key(index), topic_id=TOPIC_ID, config=CONFIG, now=NOW)
     return directory
 
@@ -99,4 +100,12 @@ def test_few_are_open_at_a_time(files: Watched, *, is_clean: bool) -> None:
     assert directory.claimed.was_clean == is_clean
     append_to_all(directory)
     read_everything(directory, SEGMENTS + 1)
+    directory.abandon()
+
+
+def test_few_are_open_of_two_thousand_partitions(files: Watched) -> None:
+    directory = open_all(files, MANY_PARTITIONS)
+    append_to_all(directory)
+    read_everything(directory, 1)
+    assert len(directory.logs) == MANY_PARTITIONS
     directory.abandon()

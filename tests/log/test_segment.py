@@ -10,12 +10,15 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log import opening
-from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.files_os import OsFiles
 from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.segment import Segment
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch, open_log
+
+PIECE_BYTES = 4096
+"""Read at a time by a lookup."""
 
 
 def test_a_new_segment_is_empty_whatever_a_roll_that_failed_has_left() -> None:
@@ -90,3 +93,44 @@ def test_it_rolls_before_a_batch_that_its_files_have_no_room_for(
         append(log, data)
         assert (log.segments[-1] is segment) == has_room, turn
     assert len(log.segments) > 1
+
+
+@pytest.mark.parametrize("is_closed", [False, True], ids=["active", "opened again"])
+@pytest.mark.parametrize(
+    ("interval_bytes", "value_bytes"), [(4096, 100), (4096, 10_000), (65536, 3_000)]
+)
+def test_a_lookup_reads_no_more_than_an_index_interval_and_a_batch(
+    interval_bytes: int, value_bytes: int, is_closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However large the segment is. In whole pieces: what the last one has too much costs nothing
+    more."""
+    files = MemoryFiles()
+    log = open_log(files, TopicConfig(index_interval_bytes=interval_bytes))
+    data = batch(value=bytes(value_bytes))
+    most = interval_bytes + len(data)
+    while log.size_bytes < 20 * most:
+        append(log, data.copy())
+    if is_closed:
+        log.close()
+        log = open_log(files)
+    (segment,) = log.segments
+    assert segment.indexes.offsets.last_offset > 0
+    read: list[tuple[int, int]] = []
+    plain = MemoryFile.read
+
+    def noted(file: MemoryFile, position: int, size: int) -> bytes:
+        found = plain(file, position, size)
+        read.append((position, len(found)))
+        return found
+
+    monkeypatch.setattr(MemoryFile, "read", noted)
+    total = 0
+    for offset in range(log.end_offset):
+        read.clear()
+        found = segment.find(offset)
+        assert found is not None
+        assert found.base_offset == offset
+        assert all(found.position - most <= position <= found.position for position, _ in read)
+        assert sum(size for _, size in read) <= most + PIECE_BYTES
+        total += len(read)
+    assert total > 0

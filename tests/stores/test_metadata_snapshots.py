@@ -29,7 +29,8 @@ from kafkalite.stores.metadata_log import FOLDER, MetadataLog
 from kafkalite.stores.new_snapshot import NewSnapshot
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import BrokerId, ControllerEpoch, TimestampMs
-from tests.log.test_crash_points import ENDS, MOST_STEPS, End
+from tests.log.crash_ends import ENDS, End
+from tests.log.test_crash_points import MOST_STEPS
 from tests.metadata.sample_changes import partition, topic, uuid
 
 NOW = TimestampMs(1_700_000_000_000)
