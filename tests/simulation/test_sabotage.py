@@ -21,14 +21,14 @@ from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.log_results import Appended, LogRead
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.metadata.changes import Change
-from kafkalite.protocol.messages.metadata_records import PartitionRecord, TopicRecord
+from kafkalite.protocol.messages.metadata_records import TopicRecord
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.replica.leader import PartitionLeader
 from kafkalite.server import partition
 from kafkalite.server.producer_ids import OnId, ProducerIds
 from kafkalite.stores import metadata_log, replay
 from kafkalite.testing.checkers import ViolationError
-from kafkalite.types import METADATA_TOPIC_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
+from kafkalite.types import METADATA_TOPIC_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs, Uuid
 from tests.simulation.machine import Machine
 from tests.simulation.scenario import simulate
 
@@ -130,17 +130,18 @@ def changes_what_was_read(patch: Patch) -> None:
 
 def loses_a_topic_in_a_restart(patch: Patch) -> None:
     """And does not notice, as it would after a crash."""
-    original: Original = vars(replay)["changes_in"]
+    lost: set[Uuid] = set()
 
-    def changes_in(*args: Any) -> Iterator[Change]:
-        lost = None
-        for change in original(*args):
-            if isinstance(change, TopicRecord) and change.name == "topic-1":
-                lost = change.topic_id
-            elif not (isinstance(change, PartitionRecord) and change.topic_id == lost):
-                yield change
+    def is_kept(change: Change) -> bool:
+        if isinstance(change, TopicRecord) and change.name == "topic-1":
+            lost.add(change.topic_id)
+        return getattr(change, "topic_id", None) not in lost
 
-    patch.setattr(replay, "changes_in", changes_in)
+    def losing(original: Original) -> Original:
+        return lambda *args: filter(is_kept, original(*args))
+
+    for each in ("changes_in", "read_checkpoint"):  # Of the log, and of snapshots.
+        patch.setattr(replay, each, losing(vars(replay)[each]))
     patch.setattr(metadata_log, "refuse_lost_topics", lambda *found: None)
 
 
