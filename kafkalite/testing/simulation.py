@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import Context
@@ -22,6 +23,8 @@ from kafkalite.testing.faults import Weather
 from kafkalite.types import TimestampMs
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_LIMIT_MS = 24 * 3_600_000
 """The longest virtual time that a run may take."""
@@ -190,7 +193,14 @@ def run(
         raise
     finally:
         _wind_up(loop)
+    loop.set_exception_handler(_tell_late)
     return simulation.trace
+
+
+def _tell_late(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What nobody asked for, found as it is collected, at any moment after the run. In one line: a
+    traceback's text is made by `ast`, and that fails if it was amid other work (gh-106905)."""
+    _log.error("after the run: %s: %r", context["message"], context.get("exception"))
 
 
 async def _as_coroutine(awaitable: Awaitable[T]) -> T:

@@ -123,6 +123,22 @@ def test_a_task_group_cancels_in_the_order_of_making() -> None:
     assert ended == list(range(50))
 
 
+def test_what_nobody_asked_for_is_told_in_one_line_after_the_run(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    kept: list[asyncio.Future[None]] = []
+
+    async def main(simulation: Simulation) -> None:
+        kept.append(asyncio.get_running_loop().create_future())
+        kept[0].set_exception(ValueError("lost"))
+
+    run(main, seed=1)
+    kept.clear()
+    (record,) = caplog.records
+    assert record.getMessage().endswith("exception was never retrieved: ValueError('lost')")
+    assert record.exc_info is None
+
+
 def test_threads_are_refused() -> None:
     async def main(simulation: Simulation) -> None:
         asyncio.get_running_loop().call_soon_threadsafe(lambda: None)
