@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafka.producer.future import FutureRecordMetadata
 
 _INTERRUPTED_EVERY_S = 0.2
+"""No longer: Ctrl-C waits for it."""
 
 
 @dataclass(slots=True)

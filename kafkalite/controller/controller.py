@@ -77,7 +77,7 @@ class Controller:
         topics that are deleted, and taken still."""
         self._settings = settings or ControllerSettings()
         self._state = ControllerState(
-            image or MetadataImage(), going, keeps_names=self._settings.keeps_names_of_deleted
+            image or MetadataImage(), going, keeps_names=self._settings.over_zookeeper
         )
 
     @property

@@ -158,7 +158,7 @@ def _with_epoch(
     """A leader that is named again leads in a new epoch."""
     before = topic.partitions[change.partition_id]
     is_shrunk = change.isr is not None and len(change.isr) < len(before.isr)
-    if settings.raises_epoch_of_shrunk and is_shrunk and change.leader == KEEP_LEADER:
+    if settings.over_zookeeper and is_shrunk and change.leader == KEEP_LEADER:
         change.leader = before.leader
     return change
 

@@ -39,15 +39,12 @@ class ControllerSettings(NamedTuple):
     leader_balance_interval_ms: int | None = 300_000
     """None: leaders stay where they are."""
     unclean_election_interval_ms: int = 300_000
-    raises_epoch_of_shrunk: bool = False
-    """A partition whose in-sync replicas lose one with its broker goes on in a new leader epoch: as
-    in Kafka 3.9 over ZooKeeper, for the brokers of Kafka in the cluster. 4.4 does not."""
     over_zookeeper: bool = False
-    """As in Kafka 3.9: nobody is ever eligible who is not in sync, and the last broker to stop
-    cleanly goes on leading what it led, for when it is back."""
-    keeps_names_of_deleted: bool = False
-    """The name of a deleted topic is taken until the store says that it is gone: as over ZooKeeper,
-    where brokers that are away have replicas of it by that name."""
+    """As in Kafka 3.9, whose brokers may be in the cluster. Nobody is ever eligible who is not in
+    sync, and the last broker to stop cleanly goes on leading what it led, for when it is back. A
+    partition whose in-sync replicas lose one with its broker goes on in a new leader epoch. The
+    name of a deleted topic is taken until the store says that it is gone: brokers that are away
+    have replicas of it by that name."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:

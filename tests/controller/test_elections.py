@@ -216,7 +216,7 @@ def test_over_zookeeper_a_shrunk_isr_is_led_in_a_new_epoch(raises: bool, leader:
     """As in golden moment 3 of 3.9: another leader is not needed, and the epoch rises."""
     led = topic((1, 2, 3), (1, 2, 3), 2)
     image = MetadataImage(topics={led.name: led}, topics_by_id={led.id: led})
-    settings = ControllerSettings(raises_epoch_of_shrunk=raises)
+    settings = ControllerSettings(over_zookeeper=raises)
     wanted = change(isr=[2, 3]) if leader == -2 else change(isr=[2, 3], leader=leader)
     assert list(after_loss(image, ONE, active(2, 3), settings)) == [wanted]
     back = after_return(image, broker(1, 7), active(2, 3), settings, loses_nothing=False)

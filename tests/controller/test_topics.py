@@ -353,7 +353,7 @@ def test_one_request_deletes_so_many_topics_and_no_more(monkeypatch: pytest.Monk
 
 def test_a_name_is_taken_until_nothing_is_left_of_a_deleted_topic() -> None:
     """As over ZooKeeper; the words are Kafka 3.9's (`AdminZkClient.validateTopicCreate`)."""
-    cluster = Cluster(1, settings=ControllerSettings(keeps_names_of_deleted=True))
+    cluster = Cluster(1, settings=ControllerSettings(over_zookeeper=True))
     cluster.create(NewTopic("t"))
     assert cluster.delete(TopicToDelete("t")).topics[0].code is ErrorCode.NONE
     assert cluster.create_one(NewTopic("t")) == RefusedTopic(

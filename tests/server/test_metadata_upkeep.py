@@ -51,6 +51,12 @@ def ids_and_partitions(running: Running) -> dict[str, tuple[Uuid, int]]:
     return {name: (image.id, len(image.partitions)) for name, image in topics.items()}
 
 
+async def create(running: Running, numbers: range) -> None:
+    """Topics of these numbers. Some ten of them are enough for a snapshot."""
+    for number in numbers:
+        await running.create(f"t{number}", 2)
+
+
 @served(
     metadata_log_max_record_bytes_between_snapshots="3000",
     metadata_max_retention_bytes="0",
@@ -76,8 +82,7 @@ async def test_topics_come_and_go_and_the_log_stays_small(running: Running) -> N
 async def test_the_next_start_has_what_the_snapshot_has(simulation: Simulation) -> None:
     files = MemoryFiles(models_crashes=True)
     async with start(simulation, files, settings=OFTEN) as running:
-        for number in range(20):
-            await running.create(f"t{number}", 2)
+        await create(running, range(20))
         await running.delete("t7")
         await running.wait_ms(CLEAN_INTERVAL_MS + 1)
         assert f"{0:020}.log" not in files.list(FOLDER)
@@ -91,8 +96,7 @@ async def test_the_next_start_has_what_the_snapshot_has(simulation: Simulation) 
 async def test_files_that_are_not_needed_stay_a_while(simulation: Simulation) -> None:
     files = MemoryFiles(models_crashes=True)
     async with start(simulation, files, settings=OFTEN) as running:
-        for number in range(20):
-            await running.create(f"t{number}", 2)
+        await create(running, range(20))
         await running.wait_ms(CLEAN_INTERVAL_MS + 1)
         assert f"{0:020}.log.deleted" in files.list(FOLDER)
         assert f"{FORMATTED}.deleted" in files.list(FOLDER)
@@ -266,14 +270,12 @@ async def test_none_is_installed_after_a_deletion_that_the_disk_refused(
         await running.produce("t", b"x")
         files.refused = "t-0"
         await running.delete("t")
-        for number in range(20):
-            await running.create(f"t{number}", 2)
+        await create(running, range(20))
         await running.wait_ms(CLEAN_INTERVAL_MS + 1)
         assert files.exists("t-0")
         await running.broker.kill()
     async with start(simulation, files, settings=OFTEN) as running:
-        for number in range(20, 40):
-            await running.create(f"t{number}", 2)
+        await create(running, range(20, 40))
         await running.wait_ms(CLEAN_INTERVAL_MS + 1)
         assert files.exists("t-0"), "this start could not take it away either"
         await running.broker.kill()
