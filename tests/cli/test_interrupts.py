@@ -20,10 +20,13 @@ from tests.cli.test_watched_reader import PARTITION, Consumer, Reader
 
 @pytest.fixture(autouse=True)
 def raising() -> Iterator[None]:
-    """However the tests themselves were started: a shell's background ignores Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """As Python begins, however the tests were started and whatever another one left: a shell's
+    background ignores Ctrl-C, and uvloop's handlers stay when their loop is closed."""
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    terminate = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, terminate)
 
 
 def press() -> None:
