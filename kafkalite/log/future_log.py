@@ -82,6 +82,7 @@ class FutureLog:
             now=now,
             clean=True,
             log_start_offset=begin,
+            room=target.opener.loaded_indexes,
         )
         """The copy."""
         self.log.folder.make()

@@ -13,6 +13,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError
 from kafkalite.log.claimed_folder import ClaimedFolder
 from kafkalite.log.files import Files
+from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints
 from kafkalite.log.opening import open_log
 from kafkalite.log.partition_log import PartitionLog
@@ -40,6 +41,7 @@ class LogOpener:
         "_files",
         "_validation",
         "jitter_seed",
+        "loaded_indexes",
         "producer_expiration_ms",
     )
 
@@ -61,6 +63,8 @@ class LogOpener:
         self.producer_expiration_ms = producer_expiration_ms
         self.jitter_seed = 0
         """A random number: see `open_log`."""
+        self.loaded_indexes = LoadedIndexes()
+        """Of the logs that are open, and the loop's alone."""
 
     def open(
         self,
@@ -74,7 +78,9 @@ class LogOpener:
         """See `open_log`. `is_clean`: it was closed cleanly, however the others were left."""
         self._checkpoints.open(partition)
         clean = is_clean or self._claimed.was_clean
-        return self._open(self._files, partition, topic_id, config, now, clean=clean)
+        return self._open(
+            self._files, partition, topic_id, config, now, clean=clean, room=self.loaded_indexes
+        )
 
     def check(
         self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs
@@ -97,6 +103,7 @@ class LogOpener:
         now: TimestampMs,
         *,
         clean: bool,
+        room: LoadedIndexes | None = None,
     ) -> PartitionLog:
         checkpoints = self._checkpoints
         recovery_point = checkpoints.recovery_points.get(partition, _ZERO)
@@ -117,6 +124,7 @@ class LogOpener:
             jitter_seed=self.jitter_seed,
             was_compacted=partition in checkpoints.cleaner_offsets,
             was_checked=checked is not None,
+            room=room,
         )
         if checked is not None:
             log.cuts = (*checked.cuts, *log.cuts)

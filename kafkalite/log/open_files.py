@@ -12,8 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections import OrderedDict
-from typing import Protocol
+
+from kafkalite.log.turns import Held, Turns
 
 RESERVED = 32
 """Descriptors that files leave alone: for checkpoints, and for listing and removing folders."""
@@ -32,19 +32,6 @@ def descriptor_limit() -> int:
     return sys.maxsize if soft == RLIM_INFINITY else soft
 
 
-class HeldFile(Protocol):
-    """A file whose descriptor can be closed for another's sake."""
-
-    leases: int
-    """It must stay open while there are any."""
-    was_used: bool
-    """Set at each use."""
-
-    def let_go(self) -> None:
-        """Close the descriptor until the next use."""
-        ...
-
-
 class OpenFiles:
     """The files that have a descriptor: about half of `limit`, so that connections have theirs. For
     the thread of the event loop alone."""
@@ -52,38 +39,24 @@ class OpenFiles:
     def __init__(self, limit: int) -> None:
         self._most = max(limit // 2, _LEAST)
         self._highest = limit - RESERVED
-        self._files: OrderedDict[HeldFile, None] = OrderedDict()
-        """In the order of opening; those that were used since then are passed over once."""
+        self._turns = Turns()
 
-    def open(self, file: HeldFile, path: str, flags: int) -> int:
+    def open(self, file: Held, path: str, flags: int) -> int:
         """A descriptor for `file`. When none is to be had, one that is not in use is closed."""
-        if len(self._files) >= self._most:
-            self._close_one()
+        if self._turns.total >= self._most:
+            self._turns.let_one_go()
         while True:
             try:
                 fd = os.open(path, flags, 0o644)
                 break
             except OSError as error:
-                if error.errno not in _OUT_OF_DESCRIPTORS or not self._close_one():
+                if error.errno not in _OUT_OF_DESCRIPTORS or not self._turns.let_one_go():
                     raise
         if fd >= self._highest:
-            self._close_one()
-        self._files[file] = None
+            self._turns.let_one_go()
+        self._turns.add(file, 1)
         return fd
 
-    def closed(self, file: HeldFile) -> None:
+    def closed(self, file: Held) -> None:
         """It has no descriptor any more."""
-        self._files.pop(file, None)
-
-    def _close_one(self) -> bool:
-        files = self._files
-        for _ in range(2 * len(files)):
-            file = next(iter(files))
-            if file.leases or file.was_used:
-                file.was_used = False
-                files.move_to_end(file)
-            else:
-                del files[file]
-                file.let_go()
-                return True
-        return False
+        self._turns.remove(file)

@@ -11,6 +11,7 @@ from kafkalite.log.checkpoints import (
 )
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
+from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.log_folder import LogFolder
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.producer_replay import load_producers
@@ -39,6 +40,7 @@ def open_log(
     jitter_seed: int = 0,
     was_compacted: bool = False,
     was_checked: bool = False,
+    room: LoadedIndexes | None = None,
 ) -> PartitionLog:
     """The log in `folder`; without a folder an empty one, that has none until its first append.
 
@@ -47,7 +49,7 @@ def open_log(
     the same name; nothing has changed then. A zero `topic_id` takes what the folder has. Only a log
     that is compacted by `config`, or `was_compacted` before, may have holes. `jitter_seed` is any
     number: by it segments roll sooner, each at another time (`segment.jitter.ms`). `was_checked`:
-    since the last stop, which was not clean, it was opened and closed, and no disk waited for.
+    since an unclean stop it was opened and closed, but not synced. `room` is for indexes.
     """
     exists = files.exists(folder)
     found_id = _claim(files, folder, topic_id) if exists else None
@@ -65,7 +67,7 @@ def open_log(
         files,
         folder,
         found_id or topic_id,
-        segments=SegmentList(loaded.segments),
+        segments=SegmentList(loaded.segments, room or LoadedIndexes()),
         epochs=epochs,
         exists=exists,
         is_durable=was_synced,

@@ -95,7 +95,7 @@ class OsFile:
         return fd
 
     def let_go(self) -> None:
-        """See `HeldFile`."""
+        """Close the descriptor until the next use, for another's sake."""
         assert not self.leases
         fd, self._fd = self._fd, -1
         os.close(fd)

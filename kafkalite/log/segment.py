@@ -1,8 +1,9 @@
 """One segment: whole batches from one offset on, with two indexes to find them by.
 
 Appends go to the `.log` alone. The indexes grow in memory and are written when the segment rolls
-or closes (`seal`); those of an old segment are read at the first lookup, and made again from the
-`.log` when they are missing or cannot be right. The files themselves are segment_files.py's.
+or closes (`seal`); those of an old segment are read at the first lookup, go when there is no room
+for them (loaded_indexes.py), and are made again from the `.log` when they are missing or cannot be
+right. The files themselves are segment_files.py's.
 
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
@@ -15,6 +16,7 @@ from contextlib import suppress
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files, Part
+from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
 from kafkalite.log.segment_files import SegmentFiles
 from kafkalite.log.segment_indexes import SegmentIndexes
@@ -32,13 +34,16 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
+        "_are_sound",
         "_first_timestamp",
         "_fitting_bytes",
         "_greatest_offset",
         "_index_interval_bytes",
         "_indexes",
+        "_known_latest",
         "_latest_timestamp",
         "_log",
+        "_room",
         "_tail_offset",
         "_tail_position",
         "aborted",
@@ -49,7 +54,10 @@ class Segment:
         "files",
         "jitter_ms",
         "size",
+        "was_used",
     )
+    leases = 0
+    """Indexes that somebody looks at are not gone for him when they are let go of."""
 
     def __init__(
         self,
@@ -65,6 +73,14 @@ class Segment:
         self.aborted = self.files.aborted
         """Transactions whose abort markers stand here."""
         self._indexes: SegmentIndexes | None = None
+        self._known_latest: TimestampMs | None = None
+        """The latest timestamp that the indexes told before they went; None: read them."""
+        self._are_sound = False
+        """Whether the disk had all of them when they went."""
+        self._room: LoadedIndexes | None = None
+        """What the indexes share with others'; None: they stay."""
+        self.was_used = False
+        """Whether somebody asked for the indexes; see `Turns`."""
         self._first_timestamp: TimestampMs | None = None
         """Of the first batch; None: nobody has looked yet."""
         self._tail_offset: int = -1
@@ -143,15 +159,49 @@ class Segment:
     @property
     def indexes(self) -> SegmentIndexes:
         """Both indexes, read or made again if they were not."""
-        if self._indexes is None:
-            self._indexes = self.files.load_indexes(self.size)
-        if self._indexes is None:
-            self._indexes = self.rebuild_indexes()
+        self.was_used = True
+        return self._indexes or self._load_indexes()
+
+    def _load_indexes(self) -> SegmentIndexes:
+        indexes = self.files.load_indexes(self.size, was_checked=self._are_sound)
+        self._indexes = indexes or self.rebuild_indexes()
+        if self._room is not None:
+            self._room.add(self)
         return self._indexes
+
+    @property
+    def indexes_size_bytes(self) -> int:
+        """Of the indexes in memory; 0: they are not there."""
+        return 0 if self._indexes is None else self._indexes.size_bytes
+
+    def share(self, room: LoadedIndexes | None) -> None:
+        """From now on nothing is appended, and the indexes are in memory while there is `room` for
+        them. None: they stay, since this is the active segment, or go with it."""
+        if self._room is not None:
+            self._room.remove(self)
+        self._room = room
+        if room is not None and self._indexes is not None:
+            room.add(self)
+
+    def let_go(self) -> None:
+        """Forget the indexes until the next use; what the disk lacks of them is written first."""
+        with suppress(OSError):  # Then they are made again.
+            self.seal()
+        self._forget_indexes()
+
+    def _forget_indexes(self) -> None:
+        indexes = self._indexes
+        if indexes is not None:
+            self._known_latest = indexes.max_timestamp
+            self._are_sound = not indexes.is_unsaved
+            self._indexes = None
+        self.aborted.let_go()
 
     @property
     def max_timestamp(self) -> TimestampMs:
         """The latest timestamp of its records; -1 when none has one."""
+        if self._indexes is None and self._known_latest is not None:
+            return self._known_latest
         return self.indexes.max_timestamp
 
     def is_older_than(self, moment: TimestampMs) -> bool:
@@ -160,7 +210,8 @@ class Segment:
 
         For most segments a look at the end of a file tells that it is not so.
         """
-        if self._indexes is None and self.files.peek_latest() >= moment:
+        is_known = self._indexes is not None or self._known_latest is not None
+        if not is_known and self.files.peek_latest() >= moment:
             return False
         latest = self.max_timestamp
         return (latest if latest >= 0 else self.created_ms) < moment
@@ -346,5 +397,9 @@ class Segment:
         return self.files.unsynced(self.size, self.indexes)
 
     def close(self) -> None:
-        """Let the file go; the next use opens it again. Leases keep it open until they end."""
+        """Let the file go, and indexes that need not stay; the next use opens and reads them again.
+        Leases keep the file open until they end."""
         self._log.close()
+        if self._room is not None:
+            self._room.remove(self)
+            self._forget_indexes()

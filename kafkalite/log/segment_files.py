@@ -61,9 +61,9 @@ class SegmentFiles:
         """Bytes of the `.log`, which is there."""
         return self._files.size(self.log.name)
 
-    def load_indexes(self, log_size: int) -> SegmentIndexes | None:
+    def load_indexes(self, log_size: int, *, was_checked: bool) -> SegmentIndexes | None:
         """See `SegmentIndexes.load`."""
-        return SegmentIndexes.load(self._files, self._path, log_size)
+        return SegmentIndexes.load(self._files, self._path, log_size, was_checked=was_checked)
 
     def peek_latest(self) -> TimestampMs:
         """The latest timestamp, if the index of a sealed segment tells it; see `peek_latest`."""

@@ -9,6 +9,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
+from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.scan import BatchRange
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction
@@ -28,13 +29,17 @@ class Found(NamedTuple):
 class SegmentList:
     """At least one segment, but for the moment between `remove_above` and `add`."""
 
-    __slots__ = ("_bases", "_segments", "active")
+    __slots__ = ("_bases", "_room", "_segments", "active")
 
-    def __init__(self, segments: list[Segment]) -> None:
+    def __init__(self, segments: list[Segment], room: LoadedIndexes) -> None:
+        """`room`: for the indexes of all but the active one."""
+        self._room = room
         self._segments = segments
         self._bases = [segment.base_offset for segment in segments]
         self.active = segments[-1]
         """The last one, which alone is appended to."""
+        for segment in segments[:-1]:
+            segment.share(room)
 
     @property
     def all(self) -> tuple[Segment, ...]:
@@ -54,6 +59,8 @@ class SegmentList:
     def add(self, segment: Segment) -> None:
         """Make `segment` the active one. It begins above all others."""
         assert not self._bases or segment.base_offset > self._bases[-1], "segments ascend"
+        if self._segments:
+            self.active.share(self._room)
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
@@ -114,6 +121,7 @@ class SegmentList:
         renamed = []
         while len(self._bases) > 1 and self._bases[1] <= offset:
             renamed += self._segments[0].files.retire()
+            self._segments[0].share(None)
             del self._segments[0], self._bases[0]
         return renamed
 
@@ -130,6 +138,9 @@ class SegmentList:
         assert self.has_closed(neighbours), "only what is here is replaced"
         assert new.base_offset == neighbours[0].base_offset, "segments ascend"
         at = bisect_left(self._bases, new.base_offset)
+        for segment in neighbours:
+            segment.share(None)
+        new.share(self._room)
         self._segments[at : at + len(neighbours)] = [new]
         self._bases[at : at + len(neighbours)] = [new.base_offset]
 
@@ -137,7 +148,10 @@ class SegmentList:
         """Delete the segments that begin above `offset`; False when none is left."""
         while self._segments and self._bases[-1] > offset:
             self._bases.pop()
-            self._segments.pop().files.delete()
+            lost = self._segments.pop()
+            lost.share(None)
+            lost.files.delete()
         if self._segments:
             self.active = self._segments[-1]
+            self.active.share(None)
         return bool(self._segments)

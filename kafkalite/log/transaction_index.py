@@ -96,6 +96,11 @@ class AbortedTransactions:
         """Read the file now; raises as `all` does."""
         assert self.all is not None
 
+    def let_go(self) -> None:
+        """Forget them until the next use, if the disk has them."""
+        if self._is_saved and not self.is_lost:
+            self._entries = None
+
     def begin(self) -> None:
         """Of a segment that is new: there are none."""
         self._entries = []
