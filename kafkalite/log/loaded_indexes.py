@@ -4,7 +4,8 @@ There may be a million of them, and the indexes of one of a gigabyte take 5 MiB.
 not used for longest go when others come, and are read again at their next use. Those of active
 segments stay: the disk has none of them.
 
-Kafka differs: it maps them all into memory, and leaves it to the system what of them stays there.
+Kafka differs: it maps the indexes of all segments into memory, and the system decides what of them
+stays there.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ When a whole log folder has failed, all that it holds is offline, and the contro
 broker stops when that was the folder of the metadata log, or the last one. Errors that pass, such
 as a full disk, refuse what met them and no more.
 
-Kafka differs: it takes any error of a disk for the end of its folder, a full disk too, until the
-broker starts again.
+Kafka differs: it takes any error of a disk for the end of its folder, a full disk too, and the
+broker has to be started again once the cause is gone. Here a full disk needs no restart. One that
+is read-only, is gone or answers I/O errors does, as there: its partitions stay offline until then,
+though it is in order again, and hold all that was acknowledged.
 
 Source: Kafka's `ReplicaManager.applyDelta` and `getPartitionOrError`.
 """

@@ -10,11 +10,12 @@ from pathlib import Path
 from kafkalite.errors import ErrorCode
 from kafkalite.log.claimed_folder import CLEAN_SHUTDOWN
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.client import Client
 from tests.cli.serving import ran, serving, talk
-from tests.server.requests import batch, produce, produced
-from tests.server.running import PRODUCE, creatable
+from tests.server.requests import batch, fetch, fetched, produce, produced, values
+from tests.server.running import FETCH, PRODUCE, creatable
 
 STORAGE = int(ErrorCode.KAFKA_STORAGE_ERROR)
 THREE = ("--set", "log.dirs=a,b,c")
@@ -73,6 +74,50 @@ def test_a_folder_that_is_removed_takes_its_partitions_along(tmp_path: Path) -> 
     assert code == 0, log
     assert "the log folder b has failed, and " in log
     assert not (tmp_path / "b").exists()
+
+
+async def held(client: Client) -> list[int]:
+    """How many records each of the three partitions gives."""
+    found = []
+    for index in range(3):
+        (data,) = fetched(await client.ask(fetch("t", {index: 0}), FETCH, FetchResponse))
+        assert data.error_code == ErrorCode.NONE
+        found.append(len(values(data)))
+    return found
+
+
+def test_a_folder_that_refuses_comes_back_with_a_restart(tmp_path: Path) -> None:
+    """Its place is taken by a file, so that the system refuses root as well. As the real broker
+    does, which was asked: the folder is offline until a restart, though it is in order again."""
+    place, away = tmp_path / "b", tmp_path / "away"
+    with serving(*THREE, folder=tmp_path) as served:
+
+        async def lose(client: Client) -> None:
+            await fill(client)
+            await write_more(client)
+            place.rename(away)
+            place.touch()
+            await create(client, "u", 3)
+            assert await codes(client, "t") == [0, STORAGE, 0]
+            place.unlink()
+            away.rename(place)
+            assert await codes(client, "t") == [0, STORAGE, 0]
+
+        talk(served.port, lose)
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0, log
+    assert log.count("the log folder b has failed, and ") == 1
+    assert "Traceback" not in log
+    with serving(*THREE, folder=tmp_path) as served:
+
+        async def find(client: Client) -> None:
+            assert await held(client) == [4, 2, 4]
+            await write_more(client)
+            assert await held(client) == [5, 3, 5]
+
+        talk(served.port, find)
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0, log
 
 
 def test_the_metadata_log_may_be_in_another_folder_than_the_first(tmp_path: Path) -> None:
