@@ -152,9 +152,11 @@ class LogCleaning:
         except BaseException:
             cleaned.discard()
             raise
+        swapped = between(log.segments, cleaned.base_offset, cleaned.base_offset + 1)
         retired += log.folder.snapshots.retire_at([segment.base_offset for segment in group[1:]])
         self._on_retired(RetiredFiles(self._files, tuple(retired)))
         yield Sync(lambda: self._files.sync_folder(folder))
+        self._check_unchanged(swapped)  # If the log was cut, what comes there next is not clean.
 
     def _filter(
         self,

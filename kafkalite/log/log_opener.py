@@ -78,9 +78,15 @@ class LogOpener:
         """See `open_log`. `is_clean`: it was closed cleanly, however the others were left."""
         self._checkpoints.open(partition)
         clean = is_clean or self._claimed.was_clean
-        return self._open(
+        log = self._open(
             self._files, partition, topic_id, config, now, clean=clean, room=self.loaded_indexes
         )
+        try:
+            self._checkpoints.limit_cleaner_offset(partition, log.end_offset)
+        except OSError:
+            log.release_files()
+            raise
+        return log
 
     def check(
         self, partition: TopicPartition, *, topic_id: Uuid, config: TopicConfig, now: TimestampMs
