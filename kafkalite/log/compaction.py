@@ -24,7 +24,7 @@ from kafkalite.log.compaction_swap import CleanedSegment
 from kafkalite.log.compaction_transactions import CleanedTransactions
 from kafkalite.log.files import Files
 from kafkalite.log.producers import ProducerState
-from kafkalite.log.retired_files import RetiredFiles
+from kafkalite.log.retired_files import RetiredFiles, unless_some
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset, ProducerId, TimestampMs
@@ -153,7 +153,9 @@ class LogCleaning:
             cleaned.discard()
             raise
         swapped = between(log.segments, cleaned.base_offset, cleaned.base_offset + 1)
-        retired += log.folder.snapshots.retire_at([segment.base_offset for segment in group[1:]])
+        with unless_some(retired):
+            gone = [segment.base_offset for segment in group[1:]]
+            retired += log.folder.snapshots.retire_at(gone)
         self._on_retired(RetiredFiles(self._files, tuple(retired)))
         yield Sync(lambda: self._files.sync_folder(folder))
         self._check_unchanged(swapped)  # If the log was cut, what comes there next is not clean.

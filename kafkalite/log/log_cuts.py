@@ -36,7 +36,7 @@ def delete_records(log: PartitionLog, offset: Offset) -> None:
 def retire_below(log: PartitionLog, offset: Offset) -> RetiredFiles:
     """Have it begin at `offset` or later, and let go of all segments below it but the active one.
 
-    `OSError` leaves the segments that the disk did not let go."""
+    What the disk did not let go stays; `OSError` when that is all."""
     delete_records(log, offset)
     return log.folder.retire_below(offset)
 

@@ -21,7 +21,7 @@ from kafkalite.log.epochs import FILE_NAME, LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.log_sync import LogSync
 from kafkalite.log.producer_snapshots import ProducerSnapshots
-from kafkalite.log.retired_files import RetiredFiles
+from kafkalite.log.retired_files import RetiredFiles, unless_some
 from kafkalite.log.segment import Segment
 from kafkalite.log.segments import SegmentList
 from kafkalite.types import Offset, TimestampMs, Uuid
@@ -85,7 +85,8 @@ class LogFolder:
         `SegmentList.retire_below`."""
         self.is_durable = False
         paths = self.segments.retire_below(offset)
-        paths += self.snapshots.retire_below(self.segments.first_offset)
+        with unless_some(paths):
+            paths += self.snapshots.retire_below(self.segments.first_offset)
         return RetiredFiles(self._files, tuple(paths))
 
     def _jitter_ms(self, segment: Segment) -> int:

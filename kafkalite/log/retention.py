@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kafkalite.log.log_cuts import retire_below
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.retired_files import RetiredFiles
+from kafkalite.log.retired_files import RetiredFiles, unless_some
 from kafkalite.log.segment import Segment
 from kafkalite.types import Offset, TimestampMs
 
@@ -41,16 +41,16 @@ def delete_old_segments(
 ) -> list[Deletion]:
     """Take what is due out of `log`, which may begin later then.
 
-    `OSError` when the disk refuses: what went before is out of the log, and the next start removes
-    its files.
+    What the disk refuses stays; `OSError` when that is all.
     """
     rules = (_below_start, _beyond_size, _beyond_age)
-    deletions = []
-    for rule in rules if log.config.is_deleted_by_age else rules[:1]:
-        is_due, reason = rule(log, now)
-        count = _count_due(log, high_watermark, is_due)
-        if count:
-            deletions.append(_delete(log, count, reason, now))
+    deletions: list[Deletion] = []
+    with unless_some(deletions):
+        for rule in rules if log.config.is_deleted_by_age else rules[:1]:
+            is_due, reason = rule(log, now)
+            count = _count_due(log, high_watermark, is_due)
+            if count:
+                deletions.append(_delete(log, count, reason, now))
     return deletions
 
 
@@ -110,4 +110,6 @@ def _delete(log: PartitionLog, count: int, reason: str, now: TimestampMs) -> Del
     if count == len(log.segments):
         log.roll(now)
     retired = retire_below(log, log.segments[count].base_offset)
-    return Deletion(tuple(segment.base_offset for segment in due), reason, retired)
+    start = log.first_segment_offset
+    gone = tuple(segment.base_offset for segment in due if segment.base_offset < start)
+    return Deletion(gone, reason, retired)

@@ -6,8 +6,8 @@ is up to the caller (`file.delete.delay.ms`). What a stop leaves goes when the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from kafkalite.log.files import Files
@@ -16,16 +16,27 @@ DELETED_SUFFIX = ".deleted"
 
 
 def retire(files: Files, paths: Iterable[str]) -> list[str]:
-    """Rename those that exist, in order, and not durably: their new names.
-
-    After an `OSError` those before the one refused are renamed.
+    """Rename those that exist, in order and not durably, up to the first that the disk refuses:
+    their new names. `OSError` when that leaves none.
     """
-    renamed = []
-    for path in paths:
-        if files.exists(path):
-            files.rename(path, path + DELETED_SUFFIX, sync=False)
-            renamed.append(path + DELETED_SUFFIX)
+    renamed: list[str] = []
+    with unless_some(renamed):
+        for path in paths:
+            if files.exists(path):
+                files.rename(path, path + DELETED_SUFFIX, sync=False)
+                renamed.append(path + DELETED_SUFFIX)
     return renamed
+
+
+@contextmanager
+def unless_some(gone: Sized) -> Iterator[None]:
+    """Let an `OSError` pass when nothing has gone; else it ends what is done here, and no more: who
+    is not told of what has gone leaves it on the disk. The next time meets the error first."""
+    try:
+        yield
+    except OSError:
+        if not gone:
+            raise
 
 
 class RetiredFiles(NamedTuple):

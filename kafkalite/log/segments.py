@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kafkalite.log.loaded_indexes import LoadedIndexes
+from kafkalite.log.retired_files import unless_some
 from kafkalite.log.scan import BatchRange
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction
@@ -116,13 +117,15 @@ class SegmentList:
         """Take out the segments that end at or below `offset`, but never the active one, and rename
         their files: the new names, oldest first.
 
-        The one whose `.log` a disk refuses to rename stays, and so do those after it: `OSError`.
+        The one whose `.log` a disk refuses to rename stays, and so do those after it; `OSError` if
+        it is the oldest.
         """
-        renamed = []
-        while len(self._bases) > 1 and self._bases[1] <= offset:
-            renamed += self._segments[0].files.retire()
-            self._segments[0].share(None)
-            del self._segments[0], self._bases[0]
+        renamed: list[str] = []
+        with unless_some(renamed):
+            while len(self._bases) > 1 and self._bases[1] <= offset:
+                renamed += self._segments[0].files.retire()
+                self._segments[0].share(None)
+                del self._segments[0], self._bases[0]
         return renamed
 
     def has_closed(self, neighbours: Sequence[Segment]) -> bool:

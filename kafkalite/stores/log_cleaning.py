@@ -10,14 +10,14 @@ Source: Kafka's `KafkaRaftLog.maybeClean`, and its `recoverSnapshots` of a start
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import Files
 from kafkalite.log.log_cuts import retire_below
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.retired_files import RetiredFiles, retire
+from kafkalite.log.retired_files import RetiredFiles, retire, unless_some
 from kafkalite.stores.checkpoint import Checkpoint, find_checkpoints, read_timestamp
 from kafkalite.stores.metadata_limits import MetadataLogLimits
 from kafkalite.stores.new_snapshot import PARTIAL_SUFFIX
@@ -32,8 +32,22 @@ _IsDue = Callable[[Checkpoint], bool]
 def clean(
     files: Files, folder: str, log: PartitionLog, limits: MetadataLogLimits, now: TimestampMs
 ) -> list[RetiredFiles]:
-    """Take out what is due. `OSError` when the disk refuses: the next time goes on."""
+    """Take out what is due. What the disk refuses stays until the next time; `OSError` when that is
+    all."""
     retired: list[RetiredFiles] = []
+    with unless_some(retired):
+        # An error leaves in it what came before.
+        retired.extend(filter(_has_some, _take_out(files, folder, log, limits, now)))
+    return retired
+
+
+def _has_some(retired: RetiredFiles) -> bool:
+    return bool(retired.paths)
+
+
+def _take_out(
+    files: Files, folder: str, log: PartitionLog, limits: MetadataLogLimits, now: TimestampMs
+) -> Iterator[RetiredFiles]:
     if limits.retention_bytes >= 0:
         found = find_checkpoints(files, folder)
         sizes = {each: files.size(f"{folder}/{each.name}") for each in found}
@@ -44,7 +58,7 @@ def clean(
             del sizes[checkpoint]
             return True
 
-        _clean_while(is_too_much, files, folder, log, retired)
+        yield from _take_out_while(is_too_much, files, folder, log)
     if limits.retention_ms >= 0:
 
         def is_too_old(checkpoint: Checkpoint) -> bool:
@@ -55,20 +69,18 @@ def clean(
                 return False
             return now - made_at > limits.retention_ms
 
-        _clean_while(is_too_old, files, folder, log, retired)
-    return retired
+        yield from _take_out_while(is_too_old, files, folder, log)
 
 
-def _clean_while(
-    is_due: _IsDue, files: Files, folder: str, log: PartitionLog, retired: list[RetiredFiles]
-) -> None:
+def _take_out_while(
+    is_due: _IsDue, files: Files, folder: str, log: PartitionLog
+) -> Iterator[RetiredFiles]:
     for oldest, following in pairwise(find_checkpoints(files, folder)):
         if not is_due(oldest):
             return
         _log.info("the metadata log begins at the snapshot %s now", following.name)
-        retired.append(retire_below(log, following.end_offset))
-        paths = retire(files, [f"{folder}/{oldest.name}"])
-        retired.append(RetiredFiles(files, tuple(paths)))
+        yield retire_below(log, following.end_offset)
+        yield RetiredFiles(files, tuple(retire(files, [f"{folder}/{oldest.name}"])))
 
 
 def remove_leavings(files: Files, folder: str, log: PartitionLog) -> None:

@@ -65,6 +65,26 @@ class RefusingDisk(MemoryFiles):
         return super().lock(path)
 
 
+class RefusingRenames(MemoryFiles):
+    """Refuses one rename, of so many from now: 0 is the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: int | None = None
+
+    def rename(self, source: str, target: str, *, sync: bool = True) -> None:
+        if self.left is not None:
+            self.left -= 1
+            if self.left < 0:
+                self.left = None
+                raise OSError(28, "No space left on device")
+        super().rename(source, target, sync=sync)
+
+    @property
+    def has_refused(self) -> bool:
+        return self.left is None
+
+
 class _File(MemoryFile):
     __slots__ = ("_disk",)
 

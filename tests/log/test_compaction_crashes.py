@@ -4,6 +4,7 @@ afterwards is the old or the new, group by group, and a reader sees the same eit
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -183,7 +184,7 @@ def test_a_crash_at_any_point_leaves_old_or_new(
             break
     else:
         pytest.fail("it never came to an end")
-    assert nth > 60
+    assert 60 < nth < 499
     assert kinds == {"old", "new", "between"}
 
 
@@ -224,14 +225,11 @@ def test_after_any_one_refusal_the_log_goes_on_as_it_was(
 ) -> None:
     monkeypatch.setattr(f"{__name__}.DyingFiles", RefusingFiles)
     expected = seen(Case().log)
-    refusals = 0
     for nth in range(500):
         case = Case()
         case.files.let(nth)
-        try:
+        with suppress(OSError):  # Snapshots that are not needed may stay.
             case.clean()
-        except OSError:
-            refusals += 1
         if case.files.left is not None:
             break
         judge(contents(case.log), old, new)
@@ -242,7 +240,7 @@ def test_after_any_one_refusal_the_log_goes_on_as_it_was(
         assert case.log.size_bytes <= sum(map(len, new.values()))
         log = open_log(case.files, SMALL, clean=False)
         assert contents(log) == contents(case.log)
-    assert refusals > 60
+    assert 60 < nth < 499
 
 
 def test_a_swap_beside_a_cleaned_file_of_a_lower_offset_is_none() -> None:

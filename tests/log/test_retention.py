@@ -233,6 +233,8 @@ def test_a_disk_that_refuses_keeps_the_segment(monkeypatch: pytest.MonkeyPatch) 
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "rename", refuse)
+        (deletion,) = retain(log)
+        assert deletion.base_offsets == (0,)
         with pytest.raises(OSError, match="No space"):
             retain(log)
     assert bases(log) == [2, 4]

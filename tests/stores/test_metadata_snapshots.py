@@ -12,6 +12,7 @@ from kafkalite.errors import InvariantError
 from kafkalite.log.directory_set import LogFolderFailedError
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.retired_files import DELETED_SUFFIX, RetiredFiles
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.entropy import SeededEntropy
@@ -30,6 +31,7 @@ from kafkalite.stores.new_snapshot import NewSnapshot
 from kafkalite.testing.faults import ProcessFiles
 from kafkalite.types import BrokerId, ControllerEpoch, TimestampMs
 from tests.log.crash_ends import ENDS, End
+from tests.log.refusing_disk import RefusingRenames
 from tests.log.test_crash_points import MOST_STEPS
 from tests.metadata.sample_changes import partition, topic, uuid
 
@@ -249,6 +251,29 @@ def test_a_snapshot_that_is_too_old_goes_and_the_newest_stays() -> None:
     log.clean(TimestampMs(NOW + 3_600_000 * 1_000))
     assert find_checkpoints(files, FOLDER) == found[-1:]
     assert list(open_log(files).image.topics) == ["t0", "t1", "t2", "t3"]
+
+
+def test_what_went_is_told_whichever_rename_the_disk_refuses() -> None:
+    for at in count():
+        files = RefusingRenames()
+        log = with_snapshots(files, MetadataLogLimits(retention_bytes=-1, retention_ms=1_000), 4)
+        newest = find_checkpoints(files, FOLDER)[-1:]
+        files.left = at
+        later = TimestampMs(NOW + 3_600_000 * 1_000)
+        found: list[RetiredFiles] = []
+        with suppress(OSError):
+            found += log.clean(later)
+        assert len(found) > 0 or at == 0
+        was_refused = files.has_refused
+        files.left = None
+        found += log.clean(later)
+        for each in found:
+            each.remove()
+        assert find_checkpoints(files, FOLDER) == newest
+        assert not [name for name in files.list(FOLDER) if name.endswith(DELETED_SUFFIX)]
+        if not was_refused:
+            assert at > 5
+            return
 
 
 def test_nothing_goes_without_a_limit() -> None:
