@@ -19,7 +19,7 @@ for _cases in ("admin_cases", "client_cases", "group_cases", "language_cases", "
     pytest.register_assert_rewrite(f"compat_tests.{_cases}")
 
 from compat_tests.process import KafkaliteProcess  # noqa: E402  # The line above comes first.
-from compat_tests.real_kafka import RealKafka  # noqa: E402
+from compat_tests.real_kafka import SETTINGS, RealKafka  # noqa: E402
 from compat_tests.zookeeper_cluster import ZooKeeperCluster  # noqa: E402
 from compat_tests.zookeeper_process import KazooBench, ZooKeeperProcess  # noqa: E402
 
@@ -115,12 +115,13 @@ def topic() -> str:
 
 
 @pytest.fixture
-def start_kafka() -> Iterator[Callable[[Path], RealKafka]]:
-    """Starts the real Kafka on a folder; stops what still runs."""
+def start_kafka() -> Iterator[Callable[..., RealKafka]]:
+    """Starts the real Kafka on a folder, with `settings` of the test's own beside `real_kafka`'s;
+    stops what still runs."""
     started: list[RealKafka] = []
 
-    def start(folder: Path) -> RealKafka:
-        started.append(RealKafka(folder))
+    def start(folder: Path, *, settings: Mapping[str, str] | None = None) -> RealKafka:
+        started.append(RealKafka(folder, {**SETTINGS, **(settings or {})}))
         return started[-1]
 
     yield start

@@ -351,15 +351,15 @@ def _ranges(talker: Talker, connection: Connection) -> Steps:
 def _offsets(talker: Talker, connection: Connection) -> Steps:
     talker.join("first")
     talker.settle()
-    yield from _commits(talker, connection, [("first", e) for e in (-1, 0, 1, 2, 3)])
-    yield from _commits(talker, connection, [("", -1), ("x", 2)])
+    yield from commits(talker, connection, [("first", e) for e in (-1, 0, 1, 2, 3)])
+    yield from commits(talker, connection, [("", -1), ("x", 2)])
     yield from _fetches(talker, connection, [(None, -1), ("first", 2), ("first", 3), ("x", 2)])
     talker.leave("first")
-    for name, answer in _commits(talker, connection, [("", -1), ("x", 2)]):
+    for name, answer in commits(talker, connection, [("", -1), ("x", 2)]):
         yield f"empty, {name}", answer
 
 
-def _commits(talker: Talker, connection: Connection, asked: Sequence[tuple[str, int]]) -> Steps:
+def commits(talker: Talker, connection: Connection, asked: Sequence[tuple[str, int]]) -> Steps:
     for member_id, epoch in asked:
         partition = offset_commit.OffsetCommitRequestPartition(
             partition_index=0, committed_offset=5

@@ -41,7 +41,8 @@ from kafkalite.protocol.messages.consumer_protocol import (
     ConsumerProtocolSubscriptionTopicPartition,
 )
 
-SESSION_MS = 30_000
+SESSION_MS = 300_000
+"""Longer than another broker needs to take over the folder."""
 SUBSCRIPTION = 3
 """Its version."""
 CLASSIC = "classic"

@@ -1,73 +1,108 @@
-"""The real Kafka starts on a folder that kafkalite wrote, and finds the same consumer groups."""
+"""The real Kafka starts on a folder that kafkalite wrote, and the reverse: whoever takes it over
+shows the same groups, members and offsets, to `kafka-consumer-groups` too."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat_tests.consumer_group_talk import Connection, Names, Talker, prepare
+from compat_tests.consumer_group_talk import Connection, Names, Talker, commits, prepare
+from compat_tests.java.transcript import Stage, Step
 from compat_tests.migration_talk import Group
 from compat_tests.process import KafkaliteProcess
+from compat_tests.real_kafka import RealKafka
+from compat_tests.told_groups import groups_at
 
-KAFKA = Path(__file__).parent / "oracle" / "kafka"
-ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
+pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
+
+# Nobody sends heartbeats while the broker is another one.
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "group.consumer.max.session.timeout.ms": "300000",
+    "group.consumer.session.timeout.ms": "300000",
+    "group.consumer.assignment.interval.ms": "0",
+}
+GROUPS = ("consumers", "mixed", "classic", "static", "simple")
+QUESTIONS = (
+    "--list --state --type",
+    "--describe --all-groups --offsets --verbose",
+    "--describe --all-groups --members --verbose",
+    "--describe --all-groups --state --verbose",
+)
 
 
-def kafka(*arguments: str) -> str:
-    done = subprocess.run(
-        [KAFKA, *arguments], capture_output=True, text=True, timeout=200, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.mark.jvm
-@pytest.mark.needs_process
-def test_the_real_kafka_finds_the_same_group(
-    tmp_path: Path, start_kafkalite: Callable[..., KafkaliteProcess]
-) -> None:
-    names, group, mixed_name = Names(), "handed-over", "mixed"
-    ours = start_kafkalite(tmp_path / "logs", settings=ONE_PARTITION)
-    with (
-        closing(Connection(ours.address)) as connection,
-        closing(Group(ours.address, mixed_name, names)) as mixed,
-    ):
-        prepare(connection, names, [group, names.of_here(mixed_name)])
-        members = Talker(connection, 1, group, names)
-        members.join("a", ("t", "u"))
-        members.join("b", ("t",), instance="i")
-        members.settle()
-        members.join("c")
-        told = members.describe()
-        classic = mixed.first()
+def fill(address: str) -> list[str]:
+    """A group of the consumer protocol, one of both, two classic ones, and one that has offsets and
+    no members; the names that they have here."""
+    names = Names()
+    groups = {name: names.of_here(name) for name in GROUPS}
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(Connection(address)))
+        prepare(connection, names, groups.values())
+        consumers = Talker(connection, 1, groups["consumers"], names)
+        consumers.join("a", ("t", "u"))
+        consumers.join("b", ("t",), instance="i")
+        consumers.settle()
+        consumers.join("c")  # It waits for what the others have to give up.
+        simple = Talker(connection, 1, groups["simple"], names)
+        _, (_, committed) = commits(simple, connection, [("", -1)])
+        assert committed.topics[0].partitions[0].error_code == 0
+        mixed, classic, static = (
+            stack.enter_context(closing(Group(address, name, names)))
+            for name in ("mixed", "classic", "static")
+        )
+        first = mixed.first()
         mixed.consumers.join("m")
-        mixed.settle(classic)
-        told_of_mixed = mixed.consumers.describe()
-    assert [each["member_type"] for each in told_of_mixed["groups"][0]["members"]].count(0) == 1
+        settled = mixed.settle(first)
+        assert [kind for kind, *_ in settled["members"]] == [0, 1]
+        classic.first().commit(9)
+        static.first("instance")
+    return list(groups.values())
+
+
+def told(address: str, groups: Sequence[str], folder: Path) -> Any:  # JSON.
+    """By requests, and by Kafka's own tool; its lines in an order of their own."""
+    stage = Stage(address, folder)
+
+    def printed(question: str) -> list[str]:
+        command = f"kafka-consumer-groups --bootstrap-server BROKER {question}"
+        return sorted(stage.play(Step(command=command)))
+
+    by_requests = groups_at(address, list(groups))
+    with ThreadPoolExecutor() as pool:
+        return by_requests, dict(zip(QUESTIONS, pool.map(printed, QUESTIONS), strict=True))
+
+
+def test_groups_go_to_the_real_kafka_and_back(
+    tmp_path: Path,
+    start_kafkalite: Callable[..., KafkaliteProcess],
+    start_kafka: Callable[..., RealKafka],
+) -> None:
+    data = tmp_path / "logs"
+    ours = start_kafkalite(data, settings=SETTINGS)
+    groups = fill(ours.address)
+    before = told(ours.address, groups, tmp_path)
     assert ours.stop() == 0
-    started = kafka("start", "--port", "0", "--data", str(tmp_path))
-    try:
-        address = re.findall(r"bootstrap=(\S+)", started)[0]
-        with (
-            closing(Connection(address)) as connection,
-            closing(Group(address, mixed_name, names)) as mixed,
-        ):
-            prepare(connection, Names(), ["another"])
-            after = Talker(connection, 1, group, names)
-            assert after.describe() == told
-            assert _by_id(mixed.consumers.describe()) == _by_id(told_of_mixed)
-    finally:
-        kafka("stop", str(tmp_path))
-
-
-def _by_id(told: Any) -> Any:
-    """Kafka tells of members by the hashes of their ids, and that of the classic one is drawn."""
-    for group in told["groups"]:
-        group["members"].sort(key=lambda member: member["member_id"])
-    return told
+    theirs = start_kafka(tmp_path, settings=SETTINGS)
+    assert told(theirs.address, groups, tmp_path) == before
+    groups += fill(theirs.address)
+    grown = told(theirs.address, groups, tmp_path)
+    theirs.end("stopped")
+    again = start_kafkalite(data, settings=SETTINGS)
+    assert told(again.address, groups, tmp_path) == grown
+    assert theirs.complaints() == []
+    _, printed = grown
+    listed = printed["--list --state --type"]
+    states = sorted(" ".join(line.split()[2:]) for line in listed)
+    assert states == sorted(
+        [
+            "TYPE STATE",
+            *2 * ["Consumer Reconciling", "Consumer Stable", "Classic Empty"],
+            *4 * ["Classic Stable"],
+        ]
+    )

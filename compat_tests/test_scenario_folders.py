@@ -12,24 +12,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from compat_tests.consumer_group_talk import NOT_READY, Connection, Names
+from compat_tests.consumer_group_talk import Connection
 from compat_tests.golden import turns
 from compat_tests.process import KafkaliteProcess
 from compat_tests.real_kafka import RealKafka
+from compat_tests.told_groups import groups_at
 from kafkalite.coordinator.groups.log_record import RecordBytes, decode_record, encode_record
 from kafkalite.coordinator.partitioner import partition_for
 from kafkalite.protocol.messages import (
-    consumer_group_describe,
     create_topics,
-    describe_groups,
     find_coordinator,
-    list_groups,
     metadata,
-    offset_fetch,
     produce,
 )
 from kafkalite.protocol.messages.classic_group_records import GroupMetadataValue
@@ -132,49 +129,6 @@ def write(connection: Connection, left: Mapping[str, Left]) -> None:
             client_id=WHO_MAY_WRITE_IT,
         )
         assert not answer.responses[0].partition_responses[0].error_code, answer
-
-
-def groups_at(address: str, names: list[str]) -> Any:  # JSON.
-    """All that it tells of them."""
-    with closing(Connection(address)) as connection:
-        fetch = offset_fetch.OffsetFetchRequest(
-            groups=[
-                offset_fetch.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names
-            ]
-        )
-        for _ in turns("the coordinators to be loaded"):
-            offsets = connection.ask(fetch, 8, offset_fetch.OffsetFetchResponse)
-            if not {each.error_code for each in offsets.groups} & {*NOT_READY}:
-                break
-        told = (
-            offsets,
-            connection.ask(list_groups.ListGroupsRequest(), 5, list_groups.ListGroupsResponse),
-            connection.ask(
-                describe_groups.DescribeGroupsRequest(groups=names),
-                6,
-                describe_groups.DescribeGroupsResponse,
-            ),
-            connection.ask(
-                consumer_group_describe.ConsumerGroupDescribeRequest(group_ids=names),
-                1,
-                consumer_group_describe.ConsumerGroupDescribeResponse,
-            ),
-        )
-    return in_order(Names().shared(list(told)))
-
-
-def in_order(told: Any) -> Any:
-    """Members and topics of a group come in the order of hashes."""
-    if isinstance(told, list):
-        return [in_order(each) for each in told]
-    if isinstance(told, dict):
-        return {
-            key: sorted(in_order(value), key=str)
-            if key in ("members", "topics", "subscribed_topic_names")
-            else in_order(value)
-            for key, value in told.items()
-        }
-    return told
 
 
 def test_kafka_lists_the_groups_and_offsets_that_scenarios_leave(

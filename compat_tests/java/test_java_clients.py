@@ -88,6 +88,10 @@ class TestClients44OfTheNewProtocol(JavaCases):
     fencing = "InvalidProducerEpochException"
     properties = ("-Dgroup.protocol=consumer",)
 
+    def test_a_pattern_that_the_broker_resolves_sees_a_new_topic(self, run: Run) -> None:
+        """Java's `SubscriptionPattern`; of a `Pattern` the client itself finds out what matches."""
+        assert run("broker-pattern") == {"received": 13, "of_the_new_topic": 10}
+
 
 ASSIGNORS = ("Range", "RoundRobin", "Sticky", "CooperativeSticky")
 

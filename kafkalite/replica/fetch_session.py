@@ -23,7 +23,8 @@ another offset of it.
 Kafka differs: it has eight caches of an eighth of the slots each, and a new session gets into one
 of them by chance; here there is one. A fetch that waits while another request uses or closes its
 session is told there INVALID_FETCH_SESSION_EPOCH at its deadline; here it is answered at once with
-what there is.
+what there is, and so is the first one, when a request of the same connection closes a session with
+id 0.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalite.types import BrokerId
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kafkalite.ports.entropy import Entropy
     from kafkalite.protocol.messages.api_versions import ApiVersion
     from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
-    from kafkalite.replica.fetch_session import FetchSessions
+    from kafkalite.replica.fetch_session import FetchSessions, FetchWatcher
     from kafkalite.server.awaited_images import AwaitedImages
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
@@ -43,6 +43,14 @@ class Session:
     advertised: ListenerAddress | None
     """What its clients are told of this broker: an empty host or port 0 is the one that a client
     reached; None: they are not told of it."""
+    fetches: dict[FetchWatcher, None] = field(default_factory=dict)
+    """Those that wait, and begin a fetch session with their answer."""
+
+    def wake_first_fetches(self) -> None:
+        """The client closes its fetch session, and names none: it has not heard of it yet. So does
+        Java's consumer."""
+        for wait in list(self.fetches):
+            wait.wake()
 
 
 class OpensEnvelopes(Protocol):

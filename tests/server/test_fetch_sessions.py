@@ -308,6 +308,26 @@ async def test_a_consumer_that_closes_its_session_does_not_wait_for_its_fetch(
 
 
 @served()
+async def test_a_consumer_that_closes_does_not_wait_for_its_first_fetch(running: Running) -> None:
+    """As Java's, which has not heard of its session yet and names none."""
+    await running.create("t")
+    closing, other = [await running.connect(name) for name in ("closing", "other")]
+    first, sessionless = (fetch("t", {0: 0}, max_wait_ms=LONG_MS) for _ in range(2))
+    first.session_epoch = 0
+    waiting, of_another = [each.send(first, FETCH, FetchResponse) for each in (closing, other)]
+    await running.wait_ms()
+    closing.send(sessionless, FETCH, FetchResponse)
+    await running.wait_ms()
+    assert not waiting.done(), "a fetch without a session closes nothing"
+    close = FetchRequest(session_epoch=-1, max_wait_ms=LONG_MS, min_bytes=1)
+    closing.send(close, FETCH, FetchResponse)
+    await running.wait_ms()
+    assert [values(data) for data in fetched(waiting.result())] == [[]]
+    assert running.waiting("t") == 2, "the other client's, and the one without a session"
+    assert not of_another.done()
+
+
+@served()
 async def test_a_session_outlives_its_connection_and_its_wait(running: Running) -> None:
     await running.create("t")
     consumer, _ = await begin(running, fetch("t", {0: 0}))

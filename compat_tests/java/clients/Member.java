@@ -29,6 +29,11 @@ final class Member implements AutoCloseable {
 
     /** Of all topics that match, unless {@code pattern} is null. */
     Member(Broker broker, String topic, String instance, Pattern pattern) {
+        this(broker, topic, instance, pattern, false);
+    }
+
+    /** Who finds out what matches: the broker, if {@code resolvedThere}, else the client. */
+    Member(Broker broker, String topic, String instance, Pattern pattern, boolean resolvedThere) {
         Map<String, String> settings = new HashMap<>(Map.of(
             "group.id", topic, "auto.offset.reset", "earliest", "enable.auto.commit", "false"));
         if (PROTOCOL == null) {
@@ -51,8 +56,21 @@ final class Member implements AutoCloseable {
         consumer = broker.consumer(settings);
         if (pattern == null) {
             consumer.subscribe(List.of(topic));
+        } else if (resolvedThere) {
+            subscribeThere(pattern);
         } else {
             consumer.subscribe(pattern);
+        }
+    }
+
+    /** By the method that clients have since 4.0. */
+    private void subscribeThere(Pattern pattern) {
+        try {
+            Class<?> kind = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+            Object wanted = kind.getConstructor(String.class).newInstance(pattern.pattern());
+            Consumer.class.getMethod("subscribe", kind).invoke(consumer, wanted);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
         }
     }
 

@@ -66,12 +66,12 @@ final class Members {
         }
     }
 
-    Map<String, Object> byPattern() throws Exception {
+    Map<String, Object> byPattern(boolean resolvedThere) throws Exception {
         String later = topic + "-later";
         broker.create(topic, 1);
         broker.produce(Sample.numbered(topic, 0, 0, 3), Map.of());
         Pattern pattern = Pattern.compile("^" + Pattern.quote(topic) + ".*");
-        try (Member member = new Member(broker, topic, null, pattern)) {
+        try (Member member = new Member(broker, topic, null, pattern, resolvedThere)) {
             Member.pollUntil("the topic is read", () -> member.received.size() >= 3, member);
             member.commit(Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(3)));
             broker.create(later, 2);

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 
-/** The scenarios of compat_tests/language_cases.py, and four that are Java's own; each returns what it tells. */
+/** The scenarios of compat_tests/language_cases.py, and five that are Java's own; each returns what it tells. */
 final class Scenarios {
     private static final int MANY = 10_000;
     private static final int PARTITIONS = 4;
@@ -30,7 +30,8 @@ final class Scenarios {
             case "round-trip" -> roundTrip(codec);
             case "group" -> groupOfTwo();
             case "members" -> new Members(broker, topic).comeAndGo();
-            case "pattern" -> new Members(broker, topic).byPattern();
+            case "pattern" -> new Members(broker, topic).byPattern(false);
+            case "broker-pattern" -> new Members(broker, topic).byPattern(true);
             case "static" -> new Members(broker, topic).startAnew();
             case "held-up" -> new Members(broker, topic).heldUp();
             case "resume" -> resume();

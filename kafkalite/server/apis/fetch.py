@@ -11,10 +11,10 @@ Records leave as slices of the segment file. The answer waits for `min_bytes`, a
 it. The first batch of the first partition that has one is given whole, above every limit (KIP-74).
 
 Each request begins a fetch session, belongs to one, or has none: `replica/fetch_session.py`.
-Whoever tells its rack may be sent to a replica in it: `server/preferred_replica.py`.
-Who may read what of which replica: `server/fetch_reader.py`. Whoever tells the epoch of its last
-record (version 12 on) learns where its log and the leader's part. A partition that is asked twice
-is answered once, as asked last. `read_committed` is told what was aborted.
+Whoever tells its rack may be sent to a replica in it: `server/preferred_replica.py`. Who may read
+what of which replica: `server/fetch_reader.py`. Whoever tells the epoch of its last record (version
+12 on) learns where its log and the leader's part. A partition that is asked twice is answered once,
+as asked last. `read_committed` is told what was aborted.
 
 Kafka differs: a negative `max_bytes` or `partition_max_bytes` gives UNKNOWN_SERVER_ERROR where
 there are records. Here such a limit is 0.
@@ -81,7 +81,7 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked
         clock,
         TimestampMs(clock.now_ms() + request.max_wait_ms),
         missing_bytes=request.min_bytes - read.size_bytes,
-        partitions=waits_at,
+        partitions=waits_at if new_session is None else [*waits_at, ctx.connection.session],
         only_stable=request.isolation_level == READ_COMMITTED,
         answer=lambda: new_pass(FetchReader(ctx, request, after_wait=read)).response(),
     ).parked
@@ -120,6 +120,8 @@ def _session(ctx: RequestContext, request: FetchRequest) -> FetchSession | None:
         )
     if request.session_id:
         sessions.remove(request.session_id)
+    elif request.session_epoch == FINAL_EPOCH and not request.topics:
+        ctx.connection.session.wake_first_fetches()
     return None
 
 
