@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import pytest
 
@@ -22,7 +22,7 @@ from compat_tests.feature_levels import (
     set_level,
     update,
 )
-from compat_tests.golden import Golden
+from compat_tests.golden import Golden, turns
 from compat_tests.transaction_calls import TransactionCalls
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import request_frame
@@ -38,6 +38,16 @@ from kafkalite.protocol.schema import Request, Response
 
 NONE, UNSUPPORTED, INVALID_STATE, INVALID_UPDATE, ABORTABLE = 0, 35, 48, 95, 120
 R = TypeVar("R", bound=Response)
+
+
+class Clients(NamedTuple):
+    """Which versions they send."""
+
+    produce: int
+    end: int
+
+
+OLD, NEW = Clients(produce=11, end=4), Clients(produce=12, end=5)
 _numbers = itertools.count()
 
 
@@ -167,6 +177,35 @@ def test_at_level_1_new_clients_are_served(golden: Golden) -> None:
         assert new.send(version=12) == NONE
         assert new.end(commits=True, version=5) == NONE
         assert new.epoch == 1
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize(("before", "after"), list(itertools.permutations(range(3), 2)))
+@pytest.mark.parametrize("clients", [OLD, NEW], ids=["old", "new"])
+def test_an_open_transaction_goes_on_at_another_level(
+    golden: Golden, clients: Clients, before: int, after: int, commits: bool
+) -> None:
+    with at_level(golden, TRANSACTIONS, before):
+        producer = calls(golden)
+        if clients is OLD or before == 0:
+            assert producer.add() == NONE
+        assert producer.send(version=clients.produce) == NONE
+        set_level(golden, TRANSACTIONS, after)
+        assert producer.send(version=clients.produce) == NONE
+        ended = producer.end(commits=commits, version=clients.end)
+        if clients is NEW and after == 0:
+            # Nobody ends it but its timeout.
+            assert ended == UNSUPPORTED
+            assert producer.described()["transaction_state"] == "Ongoing"
+            return
+        assert (ended, producer.epoch) == (NONE, int(clients is NEW))
+        for _ in turns("the markers are written"):
+            if producer.in_partition()["current_txn_start_offset"] == -1:
+                break
+        if clients is OLD:
+            assert producer.add() == NONE
+        assert producer.send(version=clients.produce) == NONE
+        assert producer.end(commits=commits, version=clients.end) == NONE
 
 
 def test_an_id_of_a_new_client_gets_no_producer_at_level_0(golden: Golden) -> None:

@@ -1,4 +1,4 @@
-"""The programs in `clients`, compiled; and `--record`: put what the real Kafka makes its tools say
+"""The programs in `clients`; and `--record`: put what the real Kafka makes its tools say
 into the transcripts.
 
 Give the folder with it, and the real Kafka's address:
@@ -8,14 +8,11 @@ Give the folder with it, and the real Kafka's address:
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from compat_tests.java.jars import class_path
-
-SOURCES = Path(__file__).parent / "clients"
+from compat_tests.java.jars import programs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,14 +30,6 @@ def record(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled with the oldest client: what that has, all have."""
-    folder = tmp_path_factory.mktemp("classes")
-    done = subprocess.run(
-        ["javac", "-cp", class_path("clients-2.8"), "-d", folder, *SOURCES.glob("*.java")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return folder
+def classes() -> Path:
+    """The programs in `clients`, which run with every age of Kafka's client."""
+    return programs("clients-2.8")

@@ -1,5 +1,7 @@
 """A loop of transactions in Java, each a few records and the offsets up to which they were read,
-killed at random and started again: every record of the input is in the output once, in order."""
+killed at random and started again: every record of the input is in the output once, in order. With
+an old client, that is with the first version of the protocol; `test_verifiable_tools.py` has such a
+loop with the second."""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.golden import turns
-from compat_tests.java.jars import Module, class_path
+from compat_tests.java.jars import class_path
 
 pytestmark = pytest.mark.jvm
 
+LIBRARY = "clients-2.8"
 PARTITIONS = 2
 RECORDS = 600
 """In each partition: as many as take a few lives to copy."""
@@ -33,16 +36,16 @@ TIMEOUT_S = 60
 @pytest.fixture
 def start(
     classes: Path, bootstrap: str, topic: str
-) -> Iterator[Callable[[Module], subprocess.Popen[str]]]:
-    """Starts a life of the loop, with Kafka's client of that age."""
+) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Starts a life of the loop."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(library: Module) -> subprocess.Popen[str]:
-        jars = os.pathsep.join([str(classes), class_path(library)])
+    def start() -> subprocess.Popen[str]:
+        jars = os.pathsep.join([str(classes), class_path(LIBRARY)])
         options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
         process = subprocess.Popen(
-            ["java", *options, logging, "-cp", jars, "Main", library, "copy-loop", topic],
+            ["java", *options, logging, "-cp", jars, "Main", LIBRARY, "copy-loop", topic],
             env={**os.environ, "BOOTSTRAP": bootstrap, "BASE_TIMESTAMP": "0"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -97,17 +100,16 @@ def read(bootstrap: str, topic: str, level: str) -> list[list[int]]:
     return values
 
 
-@pytest.mark.parametrize("library", ["clients-4.4", "clients-2.8"])
 def test_a_copy_loop_killed_at_random_copies_every_record_once(
-    start: Callable[[Module], subprocess.Popen[str]], bootstrap: str, topic: str, library: Module
+    start: Callable[[], subprocess.Popen[str]], bootstrap: str, topic: str
 ) -> None:
-    chance = Random(library)
+    chance = Random(LIBRARY)
     fill(bootstrap, topic)
     copy = f"{topic}-copy"
     settings = {"bootstrap.servers": bootstrap, "group.id": topic}
     with closing(Consumer(settings)) as consumer:
         for _ in range(KILLS):
-            process = start(library)
+            process = start()
             until = written(consumer, copy) + chance.randrange(MOST_BETWEEN_KILLS)
             for _ in turns("enough was copied for a kill"):
                 if written(consumer, copy) > until:
@@ -115,7 +117,7 @@ def test_a_copy_loop_killed_at_random_copies_every_record_once(
             assert process.poll() is None, process.communicate()
             process.kill()
             process.wait()
-    stdout, stderr = start(library).communicate(timeout=TIMEOUT_S)
+    stdout, stderr = start().communicate(timeout=TIMEOUT_S)
     facts = json.loads(stdout.splitlines()[-1])
     assert facts["ok"], stderr
     assert facts["copied"], "the kills came when all was done"

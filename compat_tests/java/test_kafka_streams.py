@@ -15,11 +15,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.golden import Fields, Golden, turns
-from compat_tests.java.jars import class_path
+from compat_tests.java.jars import class_path, programs
 
 pytestmark = pytest.mark.jvm
 
-SOURCE = Path(__file__).parent / "streams" / "WordCount.java"
 PARTITIONS = 2
 KILLS = 3
 WORDS = ("who", "kills", "a", "counter", "counts", "twice", "or", "does", "not", "who")
@@ -78,17 +77,13 @@ class WordCount:
 
 @pytest.fixture
 def word_count(bootstrap: str, topic: str, tmp_path: Path) -> Iterator[WordCount]:
-    jars = class_path("streams")
-    compiled = subprocess.run(
-        ["javac", "-cp", jars, "-d", tmp_path, SOURCE], capture_output=True, text=True, check=False
-    )
-    assert compiled.returncode == 0, compiled.stderr
+    jars = f"{programs('streams')}:{class_path('streams')}"
     admin = AdminClient({"bootstrap.servers": bootstrap})
     made = [NewTopic(f"{topic}-lines", PARTITIONS, 1), NewTopic(f"{topic}-counts", 1, 1)]
     for future in admin.create_topics(made).values():
         future.result(FLUSH_S)
     options = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    command = ("java", *options, "-cp", f"{tmp_path}:{jars}", "WordCount")
+    command = ("java", *options, "-cp", jars, "WordCount")
     counting = WordCount(command, bootstrap, topic, tmp_path)
     counting.start()
     yield counting

@@ -90,6 +90,12 @@ def test_an_open_transaction_is_listed_described_and_terminated(
     assert calls.send(version=12) == INVALID_EPOCH
 
 
+def found(bootstrap: str, *limits: str) -> list[Row]:
+    """What hangs in the topic, of all that find-hanging finds within these limits."""
+    hanging = rows(said(bootstrap, "find-hanging", *limits))
+    return [row for row in hanging if row["Topic"] == "hanging"]
+
+
 def test_a_hanging_transaction_is_found_and_aborted(
     bootstrap: str, calls: TransactionCalls
 ) -> None:
@@ -108,10 +114,10 @@ def test_a_hanging_transaction_is_found_and_aborted(
         "LastTimestamp": str(LONG_AGO_MS),
         "CurrentTransactionStartOffset": str(start),
     }
-    (found,) = rows(said(bootstrap, "find-hanging", *place))
-    assert found.pop("LastTimestamp") == str(LONG_AGO_MS)
-    assert found.pop("Duration(min)").isdigit()
-    assert found == {
+    (hanging,) = found(bootstrap, *place)
+    assert hanging.pop("LastTimestamp") == str(LONG_AGO_MS)
+    assert hanging.pop("Duration(min)").isdigit()
+    assert hanging == {
         "Topic": "hanging",
         "Partition": "0",
         **me,
@@ -121,4 +127,23 @@ def test_a_hanging_transaction_is_found_and_aborted(
     aborted = said(bootstrap, "abort", *place, "--start-offset", str(start))
     assert (aborted.stdout, aborted.status) == ("", 0), aborted
     assert calls.in_partition()["current_txn_start_offset"] == -1
-    assert rows(said(bootstrap, "find-hanging", *place)) == []
+    assert found(bootstrap, *place) == []
+
+
+def test_a_hanging_transaction_is_found_in_a_topic_and_on_a_broker_and_aborted_by_its_producer(
+    bootstrap: str, calls: TransactionCalls
+) -> None:
+    start = hang(calls)
+    (broker,) = calls.golden.metadata(["hanging"])["brokers"]
+    for limit in (("--topic", "hanging"), ("--broker-id", str(broker["node_id"]))):
+        (hanging,) = found(bootstrap, *limit)
+        assert (hanging["ProducerId"], hanging["StartOffset"]) == (
+            str(calls.producer_id),
+            str(start),
+        )
+    place = ("--topic", "hanging", "--partition", "0")
+    producer = ("--producer-id", str(calls.producer_id), "--producer-epoch", "0")
+    aborted = said(bootstrap, "abort", *place, *producer, "--coordinator-epoch", "3")
+    assert (aborted.stdout, aborted.status) == ("", 0), aborted
+    state = calls.in_partition()
+    assert (state["current_txn_start_offset"], state["coordinator_epoch"]) == (-1, 3)

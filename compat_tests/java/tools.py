@@ -34,6 +34,8 @@ CLASSES = {
     "kafka-reassign-partitions": "reassign.ReassignPartitionsCommand",
     "kafka-topics": "TopicCommand",
     "kafka-transactions": "TransactionsCommand",
+    # It has no script: Kafka's system tests call it by its class.
+    "transactional-message-copier": "TransactionalMessageCopier",
     "kafka-verifiable-consumer": "VerifiableConsumer",
     "kafka-verifiable-producer": "VerifiableProducer",
 }
@@ -86,6 +88,14 @@ class Running:
     def stop(self) -> Printed:
         """SIGTERM, at which Kafka's tools end in good order; and all that it has printed."""
         self._process.terminate()
+        return self._end()
+
+    def kill(self) -> Printed:
+        """SIGKILL, and all that it has printed; its last line may be a part of one."""
+        self._process.kill()
+        return self._end()
+
+    def _end(self) -> Printed:
         rest, _ = self._process.communicate(timeout=60)
         self._stdout.append(rest)
         return Printed("".join(self._stdout), self._stderr.read_text(), self._process.returncode)
