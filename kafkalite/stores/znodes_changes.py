@@ -192,7 +192,8 @@ class ChangePlan:
 
 
 def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Operation, ...]]:
-    """Transactions of a size that ZooKeeper takes, each behind the fence."""
+    """Transactions of a size that ZooKeeper takes, each behind the fence; the fence alone where
+    there is nothing to do."""
     chunk: list[Operation] = [fence]
     size = 0
     for operation in operations:
@@ -202,7 +203,7 @@ def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Oper
             yield tuple(chunk)
             chunk, size = [fence], len(operation.path) + len(data or b"")
         chunk.append(operation)
-    if len(chunk) > 1:
+    if len(chunk) > 1 or not size:
         yield tuple(chunk)
 
 
