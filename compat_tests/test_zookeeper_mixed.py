@@ -145,6 +145,9 @@ def test_kafka_is_the_controller_and_kafkalite_dies(
     traffic.send()
     traffic.settle()
     create(cluster, "doomed", at=2)
+    alters = ["configs", "set", "topic", "doomed", "retention.ms=77", "--bootstrap"]
+    assert main([*alters, cluster.addresses[2]]) == 0
+    assert cluster.json("/config/topics/doomed")["config"]["retention.ms"] == "77"
     cluster.kill(2)
     traffic.send()
     traffic.settle()

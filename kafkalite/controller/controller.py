@@ -13,6 +13,7 @@ from kafkalite.controller.configs import alter_configs
 from kafkalite.controller.departures import shut_down_broker, unregister_broker
 from kafkalite.controller.directories import assign_directories, fail_directories, fail_replicas
 from kafkalite.controller.elections import without_leader
+from kafkalite.controller.eligible_replicas import forgotten
 from kafkalite.controller.events import (
     AllocateProducerIds,
     AlterConfigs,
@@ -118,11 +119,9 @@ class Controller:
                 records = lose_broker(image, event, settings)
             case StartTerm():
                 records = bootstrap(image, settings.topics.min_in_sync_replicas)
+                records += forgotten(image)
                 records += without_leader(image, candidates_of(image), settings)
-                timers = (
-                    *await_missing(image, event, now),
-                    *first_timers(settings, now),
-                )
+                timers = (*await_missing(image, event, now), *first_timers(settings, now))
             case AlterPartitions():
                 records, body = alter_partitions(image, event, settings)
             case ElectLeaders():

@@ -1,5 +1,8 @@
 """Brokers that leave in good order: controlled shutdown, and an operator's unregistering.
 
+Over ZooKeeper none can be unregistered, in Kafka 3.9 neither: what stands there of a broker is its
+own, and goes with its session.
+
 Source: Kafka's `ReplicationControlManager.handleBrokerInControlledShutdown` and `unregisterBroker`.
 """
 
@@ -50,7 +53,10 @@ def unregister_broker(
     image: MetadataImage, event: UnregisterBroker, settings: ControllerSettings
 ) -> tuple[list[Change], BrokerUnregistered]:
     """Records that forget the broker; partitions keep it as a replica.
-    `KafkaError(BROKER_ID_NOT_REGISTERED)` when it is not there."""
+    `KafkaError`: BROKER_ID_NOT_REGISTERED when it is not there, UNSUPPORTED_VERSION over ZooKeeper.
+    """
+    if settings.over_zookeeper:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "ZooKeeper keeps no broker that is gone.")
     broker = image.brokers.get(event.broker_id)
     if broker is None:
         raise KafkaError(

@@ -21,7 +21,8 @@ without those records if it is added again.
 Kafka differs: after another `min.insync.replicas` nobody is eligible any more there, and nobody is
 known to have led; where nobody led just then, nobody ever does without an unclean election. While
 nobody leads, nothing is acknowledged: here these stay as they are. Those of a cluster that is to
-keep none any more stay eligible there, whatever is acknowledged without them; here they do not.
+keep none any more stay eligible there, whatever is acknowledged without them, until a snapshot is
+loaded that leaves them out; here they do not, and a folder of a Kafka's is put right.
 
 Kafka differs: who is elected from among them there leaves the others eligible though it is enough
 for `min.insync.replicas` alone. Here nobody is beside those who are enough.
@@ -156,6 +157,12 @@ def begun(image: MetadataImage) -> Iterator[Change]:
                     eligible_leader_replicas=list(partition.isr),
                     last_known_elr=list(partition.isr[:1]),
                 )
+
+
+def forgotten(image: MetadataImage) -> Iterable[Change]:
+    """Records for a controller that begins: what a Kafka left behind that ended to keep them. Its
+    snapshots would leave it out, and who is to be waited for with it."""
+    return () if keeps_eligible_replicas(image) else ended(image)
 
 
 def ended(image: MetadataImage) -> Iterator[Change]:

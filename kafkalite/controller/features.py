@@ -7,6 +7,10 @@ it.
 Kafka differs: a new cluster there finalizes seven features, four of them are here. The code behind
 the others (share groups, streams) is still to come, and until then their levels cannot be changed.
 
+Kafka differs: over ZooKeeper a 3.9 knows no feature, and refuses each of a request by itself
+(INVALID_REQUEST). Here the brokers that live say which levels hold there, a request could change
+none of them, and is refused as a whole: version 2 of the answer has no room for each.
+
 Source: Kafka's `Feature`, `MetadataVersion`, `BootstrapMetadata` and `FeatureControlManager`
 (KIP-584, KIP-778, KIP-1022).
 """
@@ -150,7 +154,7 @@ def _wrong(
     update: FeatureUpdate, now: int, event: UpdateFeatures, settings: ControllerSettings
 ) -> str | None:
     name, level, upgrade_type = update
-    is_here = name in FINALIZED and not (settings.over_zookeeper and name == ELIGIBLE_REPLICAS)
+    is_here = name in FINALIZED and not settings.over_zookeeper
     levels = SUPPORTED[name] if is_here else None
     if upgrade_type not in tuple(UpgradeType):
         return "The controller does not support the given upgrade type."

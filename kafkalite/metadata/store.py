@@ -220,7 +220,7 @@ class MetadataSession(Protocol):
         on_done: Callable[[CommitResult], None],
     ) -> None:
         """All changes, or none. One at a time: the next commit waits for `on_done` of the one
-        before."""
+        before. Without changes it says whether the term goes on."""
         ...
 
     def watch(self, watcher: ImageWatcher) -> None:

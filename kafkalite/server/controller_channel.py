@@ -67,6 +67,13 @@ class ControllerChannel(ControllerDriver):
         controller = self._image().controller_id
         return None if controller in (NO_LEADER, self._broker_id) else controller
 
+    @property
+    def takes_envelopes(self) -> bool:
+        """Whether the controller elsewhere does. A Kafka 3.9 over ZooKeeper, which registers no
+        features, hangs up on whoever sends it an Envelope."""
+        broker = self._image().brokers.get(self._image().controller_id)
+        return broker is None or bool(broker.features)
+
     def submit(
         self,
         event: ControllerRequest,

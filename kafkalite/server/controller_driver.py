@@ -5,6 +5,9 @@ core's events, and its records are committed to the store. A commit is done when
 has folded it, so a reply that is let go shows what is true everywhere. A commit that fails, a lost
 session or another controller's election ends the term: the core is discarded, and everyone who
 waits is told NOT_CONTROLLER.
+
+Over ZooKeeper a controller may have been replaced and not know it yet. So it commits nothing, which
+says whether its epoch is the last, before it answers what needs no commit.
 """
 
 from __future__ import annotations
@@ -268,6 +271,7 @@ class ControllerDriver:
             on_sends=_no_sends,
             on_failed=self._failed,
             overload=ErrorCode.REQUEST_TIMED_OUT,
+            confirms=self._settings.over_zookeeper,
         )
         journal.on_committed = driver.committed
         self._driver = driver

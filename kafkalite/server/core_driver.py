@@ -100,12 +100,14 @@ class CoreDriver(Generic[E, R]):
         overload: ErrorCode,
         bystanders: ErrorCode | None = None,
         settle: Settle[R, E] | None = None,
+        confirms: bool = False,
     ) -> None:
         """`applied` is the end of what the core was loaded from. `on_failed` is called once, when
         an append failed, after which the driver is closed. `overload`, a retriable one, refuses
         events beyond `MAX_QUEUED`. `bystanders`: what those are told who wait for something else
         than the append that failed; None: the same. `settle` is for journals that have
-        `BatchRefused`."""
+        `BatchRefused`. `confirms`: an answer that needs no records is given after an append of
+        none, for journals that say by that whether the core is still the one to answer."""
         self._core = core
         self._journal = journal
         self._clock = clock
@@ -116,6 +118,7 @@ class CoreDriver(Generic[E, R]):
         self._overload = overload
         self._bystanders = bystanders
         self._settle = settle
+        self._confirms = confirms
         self._queue: deque[E] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
@@ -196,7 +199,7 @@ class CoreDriver(Generic[E, R]):
             _log.exception("The core could not decide on %r", event)
             self._reply(event.token, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         else:
-            if outcome.records:
+            if outcome.records or (self._confirms and outcome.replies):
                 self._appending = outcome
                 self._in_turn(outcome, lambda: self._append(outcome))
             else:

@@ -2,7 +2,9 @@
 
 The broker that took one hands it, in an Envelope, to the controller, which handles it as if it had
 come there, and the answer goes back as it is. Where the controller has changed meanwhile it is
-handed to the next, within `request.timeout.ms`: no client hears NOT_CONTROLLER.
+handed to the next, within `request.timeout.ms`: no client hears NOT_CONTROLLER. A Kafka 3.9 that is
+the controller over ZooKeeper opens no Envelopes: it is asked as a client would ask it, in the
+client's version or the newest that it has.
 
 Source: Kafka's `ForwardingManagerImpl`, `EnvelopeUtils` and `RequestChannel.buildResponse`.
 """
@@ -37,9 +39,11 @@ from kafkalite.server.envelopes import envelope, is_from_a_former_controller, se
 from kafkalite.server.peers import Peers
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import TimestampMs
+from kafkalite.types import BrokerId, TimestampMs
 
 _PREFIX: Final = Struct(">hh")
+_LAST_WITH_FEATURES: Final = 1
+"""Of UpdateFeatures."""
 
 Handled = Callable[[ApiModule, RequestContext, Request], Response | Parked | None]
 """Has a handler answer a request: `Dispatcher.handled`."""
@@ -144,16 +148,18 @@ class _Forwarded:
         elif controller is None:
             self._try_later()
         else:
-            assert self._ctx.frame is not None, "a request without its frame"
-            host = self._ctx.connection.peer.host
-            left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
-            forwarding._peers.ask(
-                controller,
-                envelope(self._ctx.frame, host=host, sender=self._ctx.asked),
-                self._told,
-                timeout_ms=left_ms,
-                purpose=PURPOSE,
-            )
+            self._ask(controller)
+
+    def _ask(self, controller: BrokerId) -> None:
+        forwarding, ctx = self._forwarding, self._ctx
+        left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
+        ask = partial(forwarding._peers.ask, controller, timeout_ms=left_ms, purpose=PURPOSE)
+        if forwarding._controller.takes_envelopes:
+            assert ctx.frame is not None, "a request without its frame"
+            sealed = envelope(ctx.frame, host=ctx.connection.peer.host, sender=ctx.asked)
+            ask(sealed, self._told)
+        else:
+            ask(self._request, self._told_openly, version_cap=ctx.version)
 
     def _try_later(self) -> None:
         clock = self._forwarding._clock
@@ -198,6 +204,15 @@ class _Forwarded:
         else:
             self.parked.complete(lambda: response)
 
+    def _told_openly(self, reply: Response | KafkaError) -> None:
+        if isinstance(reply, KafkaError):
+            self._refused(reply)
+        elif is_from_a_former_controller(reply):
+            self._try_later()
+        else:
+            response = _in_version(reply, self._ctx.version)
+            self.parked.complete(lambda: response)
+
     def _refused(self, refusal: KafkaError) -> None:
         if is_worth_another_try(refusal):
             self._try_later()
@@ -212,6 +227,19 @@ class _Forwarded:
     def _forget(self) -> None:
         if self._here is not None:
             self._here.abandon()
+
+
+def _in_version(response: Response, version: int) -> Response:
+    """Version 2 of UpdateFeatures has no room for what older ones say of each feature."""
+    from kafkalite.protocol.messages.update_features import UpdateFeaturesResponse  # Few ask.
+
+    if isinstance(response, UpdateFeaturesResponse) and version > _LAST_WITH_FEATURES:
+        for each in response.results:
+            if each.error_code:
+                return UpdateFeaturesResponse(
+                    error_code=each.error_code, error_message=each.error_message
+                )
+    return response
 
 
 def _seal(inner: RequestContext, module: ApiModule, response: Response | None) -> EnvelopeResponse:

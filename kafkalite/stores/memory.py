@@ -162,6 +162,8 @@ class MemoryStore:
             return CommitFailed(CommitFailure.SESSION_LOST)
         if session is not self._controller or epoch != self._image.epoch:
             return CommitFailed(CommitFailure.FENCED)
+        if not changes:
+            return Committed(self._image.end_offset)
         assert not self._committing, "a commit within a commit"
         self._committing = True
         try:

@@ -7,8 +7,8 @@
                          `zookeeper_deletions.py`
     settings             the znode of the resource, and a notification
 
-What brokers, features and the log itself are told of stands in no znode: registrations are there
-already, and the rest ZooKeeper has no place for.
+What brokers are told of stands in no znode: each writes its own registration, and that it shuts
+down or which log folders it has, only this controller knows. What is neither is not committed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from kafkalite.errors import InvariantError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import Fold
 from kafkalite.metadata.draft import fold
@@ -27,11 +28,13 @@ from kafkalite.metadata.image import (
 )
 from kafkalite.ports.zookeeper import Check, Create, Delete, Operation, SetData
 from kafkalite.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    RegisterBrokerRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -50,6 +53,7 @@ _HELD = (
     TopicRecord,
 )
 """What znodes keep."""
+_OF_BROKERS = (BrokerRegistrationChangeRecord, RegisterBrokerRecord)
 _NOTIFIED = (ConfigResourceType.TOPIC, ConfigResourceType.BROKER)
 _MOST_BYTES: Final = 400_000
 """Of one transaction: ZooKeeper takes requests of 1 MiB (`jute.maxbuffer`)."""
@@ -61,10 +65,13 @@ class ChangePlan:
 
     def __init__(self, view: ZnodesView, changes: Sequence[Change], epoch: ControllerEpoch) -> None:
         """`view` is refreshed, and has all that this controller has committed. `InvariantError`
-        for changes that contradict what went before."""
+        for changes that contradict what went before, and for those that no znode would keep."""
         self._view = view
         self._epoch = epoch
         self._changes = [change for change in changes if isinstance(change, _HELD)]
+        for change in changes:
+            if not isinstance(change, (*_HELD, *_OF_BROKERS)):
+                raise InvariantError(f"no znode keeps a {type(change).__name__}")
         image = view.image
         self._folded: Fold = fold(
             image,
@@ -185,7 +192,8 @@ class ChangePlan:
 
 
 def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Operation, ...]]:
-    """Transactions of a size that ZooKeeper takes, each behind the fence."""
+    """Transactions of a size that ZooKeeper takes, each behind the fence; the fence alone where
+    there is nothing to do."""
     chunk: list[Operation] = [fence]
     size = 0
     for operation in operations:
@@ -195,7 +203,7 @@ def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Oper
             yield tuple(chunk)
             chunk, size = [fence], len(operation.path) + len(data or b"")
         chunk.append(operation)
-    if len(chunk) > 1:
+    if len(chunk) > 1 or not size:
         yield tuple(chunk)
 
 

@@ -253,7 +253,7 @@ class ZooKeeperMetadataSession:
         try:
             operations = list(ChangePlan(self._view, changes, epoch).operations())
         except InvariantError as error:
-            _log.warning("What others wrote to ZooKeeper is not what was decided on: %s", error)
+            _log.warning("What was decided cannot be written to ZooKeeper: %s", error)
             self._term = None
             on_done(CommitFailed(CommitFailure.FENCED, str(error)))
             self._consider()

@@ -65,6 +65,9 @@ class ZnodesCommit:
             self._put(operations, results, stats[-1].mzxid)
             return
         last = operations[-1]
+        if isinstance(last, Check):  # Nothing was to be done.
+            self._on_done(None)
+            return
         made = isinstance(last, Create)
         path = results[-1] if made else last.path.rpartition("/")[0]
         assert isinstance(path, str)

@@ -9,6 +9,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -101,3 +102,10 @@ def test_who_is_not_there_cannot_be_forgotten() -> None:
     with pytest.raises(KafkaError, match="Broker ID 9 is not currently registered") as refused:
         cluster().feed(UnregisterBroker("token", BrokerId(9)))
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_over_zookeeper_no_broker_is_unregistered() -> None:
+    over_zookeeper = Cluster(1, settings=ControllerSettings(over_zookeeper=True))
+    with pytest.raises(KafkaError, match="ZooKeeper keeps no broker") as refused:
+        over_zookeeper.feed(UnregisterBroker("token", ONE))
+    assert refused.value.code is ErrorCode.UNSUPPORTED_VERSION

@@ -24,6 +24,7 @@ from kafkalite.controller.events import (
     NewTopic,
     RegisterBroker,
     ResourceEdits,
+    StartTerm,
     UpdateFeatures,
 )
 from kafkalite.controller.replica_events import ShutDownBroker
@@ -36,10 +37,13 @@ from kafkalite.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from kafkalite.metadata.snapshot import changes_of
 from kafkalite.protocol.messages.metadata_records import (
     ClearElrRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     PartitionChangeRecord,
+    PartitionRecord,
 )
 from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId
 from tests.controller.sample_cluster import Cluster, assignment, broker_registration, uuid
@@ -233,6 +237,26 @@ def test_who_was_eligible_does_not_lead_once_none_are_kept_and_one_in_sync_is_en
     stopped(on, 1)
     assert first(on).leader == NO_LEADER
     assert first(on).isr == ids(1)
+
+
+def test_what_a_kafka_left_behind_that_ended_to_keep_them_is_forgotten() -> None:
+    """It alters no partition then; a snapshot that it makes leaves them out."""
+    on = of_three()
+    on.controller.apply(FeatureLevelRecord(name=ELIGIBLE_REPLICAS, feature_level=0))
+    assert first(on).eligible_leader_replicas == ids(2)
+    on.feed(StartTerm(()))
+    kept = [each for each in changes_of(on.controller.image) if isinstance(each, PartitionRecord)]
+    assert [each.eligible_leader_replicas for each in kept] == [None]
+    set_feature(on, 1)
+    restarted(on, 2)
+    on.feed(LoseBroker(BrokerId(1), BrokerEpoch(1)))
+    assert first(on).leader == NO_LEADER, "2 lacks what 1 has acknowledged alone"
+
+
+def test_a_controller_that_begins_forgets_none_while_they_are_kept() -> None:
+    on = of_three()
+    on.feed(StartTerm(()))
+    assert first(on).eligible_leader_replicas == ids(2)
 
 
 @pytest.mark.parametrize("level", [0, 1])

@@ -99,10 +99,16 @@ def test_with_eligible_replicas_there_is_one_min_in_sync() -> None:
     assert update_features(with_it, lowered, of_two)[0] == [level]
 
 
-def test_over_zookeeper_there_are_no_eligible_replicas() -> None:
-    raised = UpdateFeatures(None, (FeatureUpdate(ELIGIBLE_REPLICAS, 1, 1),), BrokerId(1))
-    with pytest.raises(KafkaError, match="Local controller 1 does not support this feature"):
-        update_features(MetadataImage(), raised, ControllerSettings(over_zookeeper=True))
+@pytest.mark.parametrize("validate_only", [False, True])
+@pytest.mark.parametrize("name", FINALIZED)
+def test_over_zookeeper_no_level_changes(name: str, *, validate_only: bool) -> None:
+    image = MetadataImage(features=FINALIZED)
+    settings = ControllerSettings(over_zookeeper=True)
+    for level, why in ((FINALIZED[name], "controller 1 does not support"), (0, "not found")):
+        update = FeatureUpdate(name, level, 1 if level else 2)
+        event = UpdateFeatures(None, (update,), BrokerId(1), validate_only)
+        with pytest.raises(KafkaError, match=why):
+            update_features(image, event, settings)
 
 
 def test_several_are_recorded_in_their_order() -> None:

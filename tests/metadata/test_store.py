@@ -116,6 +116,15 @@ def test_offsets_go_on(home: Home) -> None:
     assert second.end_offset > first.end_offset
 
 
+def test_a_commit_of_nothing_says_that_the_term_goes_on(home: Home) -> None:
+    one = Member(home, 1)
+    one.commit(topic("t", 1))
+    told = len(one.images)
+    end = one.images[-1].end_offset
+    assert one.commit() == Committed(end)
+    assert len(one.images) == told, "nothing has changed"
+
+
 def test_a_new_watcher_hears_of_all_there_is(home: Home) -> None:
     one = Member(home, 1)
     one.commit(topic("t", 1), partition(1, 0, [1]))
@@ -193,7 +202,8 @@ def test_a_deposed_controller_changes_nothing(home: Home) -> None:
     home.depose()
     home.settled(two.is_elected)
     assert one.heard[-1] == Deposed()
-    assert one.commit(topic("t", 1)) == CommitFailed(CommitFailure.FENCED)
+    for changes in ((topic("t", 1),), ()):
+        assert one.commit(*changes) == CommitFailed(CommitFailure.FENCED)
     assert two.load().image.topics == {}
     old_epoch = ControllerEpoch(two.epoch - 1)
     assert two.commit(topic("t", 1), epoch=old_epoch) == CommitFailed(CommitFailure.FENCED)

@@ -128,7 +128,9 @@ class HandJournal:
 
 
 class Driven:
-    def __init__(self, *, at_once: bool, bystanders: ErrorCode | None = None) -> None:
+    def __init__(
+        self, *, at_once: bool, bystanders: ErrorCode | None = None, confirms: bool = False
+    ) -> None:
         self.core = Sum()
         self.journal = HandJournal(at_once=at_once)
         self.clock = HandClock()
@@ -145,6 +147,7 @@ class Driven:
             overload=ErrorCode.REQUEST_TIMED_OUT,
             bystanders=bystanders,
             settle=self.core.refused,
+            confirms=confirms,
         )
         self.replies: dict[Hashable, object] = {}
 
@@ -213,6 +216,17 @@ def test_over_a_slow_store_one_append_is_in_flight_and_events_wait_their_turn() 
     driven.commit()
     driven.journal.done()
     assert driven.replies == {"a": 1, "b": 3, "c": 3}
+
+
+def test_what_needs_no_records_is_answered_when_an_append_of_none_is_done() -> None:
+    driven = Driven(at_once=False, confirms=True)
+    driven.submit(Ask("a"))
+    driven.submit(Ask("b"))
+    assert driven.replies == {}
+    driven.journal.done()
+    assert driven.replies == {"a": 0}
+    driven.journal.done(KafkaError(ErrorCode.NOT_CONTROLLER))
+    assert driven.replies["b"] is ErrorCode.NOT_CONTROLLER
 
 
 def test_a_failed_append_ends_the_driver() -> None:

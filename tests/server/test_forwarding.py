@@ -8,7 +8,11 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from kafkalite.protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from kafkalite.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from kafkalite.protocol.messages.incremental_alter_configs import (
@@ -29,6 +33,7 @@ from kafkalite.protocol.messages.metadata import (
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.messages.update_features import (
     FeatureUpdateKey,
+    UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
@@ -101,6 +106,66 @@ async def test_it_is_handed_over_once(
         monkeypatch.setattr(link.peers, "ask", counted)
         assert await create(cluster, 2, "t") == 0
         assert asked.count(EnvelopeRequest) == 1
+
+
+class Kafka39:
+    """Broker 1 as broker 2 sees it: one that registers no features, opens no Envelopes and has no
+    version 2 of UpdateFeatures. Topics it makes on being asked a second time."""
+
+    def __init__(self, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+        link = cluster.brokers[2].link
+        assert link is not None
+        image = link.controller._image()
+        kafka = image.brokers[BrokerId(1)]._replace(features={})
+        image = image._replace(brokers={**image.brokers, kafka.id: kafka})
+        monkeypatch.setattr(link.controller, "_image", lambda: image)
+        self._ask = link.peers.ask
+        self.asked: list[type[Request]] = []
+        monkeypatch.setattr(link.peers, "ask", self.ask)
+
+    # Any: whatever else `Peers.ask` takes.
+    def ask(self, to: BrokerId, request: Request, on_reply: OnResponse, **rest: Any) -> None:
+        self.asked.append(type(request))
+        if isinstance(request, UpdateFeaturesRequest):
+            good = UpdatableFeatureResult(feature="a", error_message="NONE")
+            bad = UpdatableFeatureResult(feature="b", error_code=42, error_message="why")
+            on_reply(UpdateFeaturesResponse(results=[good, bad]))
+        elif len(self.asked) == 1:
+            not_yet = CreatableTopicResult(name="t", error_code=ErrorCode.NOT_CONTROLLER)
+            on_reply(CreateTopicsResponse(topics=[not_yet]))
+        else:
+            self._ask(to, request, on_reply, **rest)
+
+
+@simulated
+async def test_a_kafka_over_zookeeper_is_asked_without_an_envelope(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        kafka = Kafka39(cluster, monkeypatch)
+        request = CreateTopicsRequest(topics=[creatable("t")], timeout_ms=5_000)
+        answer = await cluster.ask(2, request, 5, CreateTopicsResponse)
+        assert [(each.name, each.error_code) for each in answer.topics] == [("t", 0)]
+        assert kafka.asked == [CreateTopicsRequest] * 2
+        simulation.weather.partition({"broker-1"}, {"broker-2"})
+        assert await create(cluster, 2, "u") == ErrorCode.REQUEST_TIMED_OUT
+        simulation.weather.heal()
+        simulation.network.deliver_held()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@simulated
+async def test_what_it_says_of_each_feature_a_newer_client_hears_too(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        Kafka39(cluster, monkeypatch)
+        request = UpdateFeaturesRequest(feature_updates=[], timeout_ms=5_000)
+        answer = await cluster.ask(2, request, version, UpdateFeaturesResponse)
+        if version == 1:
+            assert [each.error_code for each in answer.results] == [0, 42]
+        else:
+            assert (answer.error_code, answer.error_message) == (42, "why")
 
 
 @simulated

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.metadata.store import CommitFailed, CommitFailure
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.store import CommitFailed, CommitFailure, Committed
 from kafkalite.ports.zookeeper import Failure
-from tests.metadata.sample_changes import topic
+from kafkalite.protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    FeatureLevelRecord,
+    UnregisterBrokerRecord,
+)
+from tests.metadata.sample_changes import registration_change, topic
 from tests.stores.zookeeper_cluster import Cluster, Member
 
 
@@ -26,3 +32,22 @@ def test_what_was_done_and_cannot_be_numbered_is_not_taken_for_known(
         result = one.commit(topic("t", 1))
     assert result == CommitFailed(CommitFailure.SESSION_LOST, Failure.CONNECTION_LOST.value)
     assert cluster.node("/brokers/topics/t") is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        FeatureLevelRecord(name="group.version", feature_level=0),
+        UnregisterBrokerRecord(broker_id=1),
+        AccessControlEntryRecord(),
+    ],
+    ids=lambda change: type(change).__name__,
+)
+def test_what_no_znode_keeps_is_not_answered_as_done(change: Change) -> None:
+    cluster = Cluster()
+    one = Member(cluster, 1)
+    name = type(change).__name__
+    refused = one.commit(topic("t", 1), change)
+    assert refused == CommitFailed(CommitFailure.FENCED, f"no znode keeps a {name}")
+    assert cluster.node("/brokers/topics/t") is None
+    assert isinstance(one.commit(registration_change(1)), Committed), "the controller's alone"
