@@ -164,6 +164,9 @@ class Segment:
 
     def _load_indexes(self) -> SegmentIndexes:
         indexes = self.files.load_indexes(self.size, was_checked=self._are_sound)
+        known = self._known_latest
+        if indexes is not None and known is not None and indexes.max_timestamp < known:
+            indexes = None  # They lack the end, which was read before.
         self._indexes = indexes or self.rebuild_indexes()
         if self._room is not None:
             self._room.add(self)
@@ -403,3 +406,5 @@ class Segment:
         if self._room is not None:
             self._room.remove(self)
             self._forget_indexes()
+        elif self._indexes is not None and not self._indexes.is_unsaved:
+            self._forget_indexes()  # The active one of a log that is only opened so far.

@@ -151,6 +151,7 @@ def test_an_opening_leaves_none(clean: bool) -> None:
     shared = room()
     log = opened(files, shared, clean=clean)
     assert (loaded(log), shared.size_bytes) == (0, 0)
+    assert is_loaded(log.segments[-1]) != clean, "what a crash has left is made again"
     for offset in range(SEGMENTS * BATCHES):
         check_reads(log, offset)
 
@@ -162,6 +163,23 @@ def test_a_scan_of_all_after_a_crash_holds_those_of_one() -> None:
     found = loader.load(Offset(0), Offset(0), clean=False)
     assert found.end_offset == SEGMENTS * BATCHES
     assert list(map(is_loaded, found.segments)) == [False] * (SEGMENTS - 1) + [True]
+
+
+def test_what_an_opening_found_behind_the_last_entry_is_not_forgotten() -> None:
+    files = MemoryFiles()
+    log = filled(room(), files)
+    name = log.segments[-1].name.replace(".log", ".timeindex")
+    entries = files.open(name).read(0, 1000)
+    files.replace(name, entries[:-12])
+    log = opened(files, room())
+    assert not is_loaded(log.segments[-1])
+    for _ in range(2):
+        found = log.offset_of_max_timestamp()
+        assert found is not None
+        assert found.offset == SEGMENTS * BATCHES - 1
+        check_reads(log, SEGMENTS * BATCHES - 1)
+    log.close()
+    assert files.open(name).read(0, 1000) == entries
 
 
 @pytest.mark.parametrize("error", [None, errno.ENOSPC])
