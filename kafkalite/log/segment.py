@@ -34,7 +34,6 @@ class Segment:
     """Batches from `base_offset` on. Only the last segment of a log, the active one, grows."""
 
     __slots__ = (
-        "_are_sound",
         "_first_timestamp",
         "_fitting_bytes",
         "_greatest_offset",
@@ -74,9 +73,8 @@ class Segment:
         """Transactions whose abort markers stand here."""
         self._indexes: SegmentIndexes | None = None
         self._known_latest: TimestampMs | None = None
-        """The latest timestamp that the indexes told before they went; None: read them."""
-        self._are_sound = False
-        """Whether the disk had all of them when they went."""
+        """The latest timestamp that the indexes told before they went, which the disk has; None:
+        read them."""
         self._room: LoadedIndexes | None = None
         """What the indexes share with others'; None: they stay."""
         self.was_used = False
@@ -163,11 +161,22 @@ class Segment:
         return self._indexes or self._load_indexes()
 
     def _load_indexes(self) -> SegmentIndexes:
-        indexes = self.files.load_indexes(self.size, was_checked=self._are_sound)
-        self._indexes = indexes or self.rebuild_indexes()
+        known = self._known_latest
+        indexes = self.files.load_indexes(self.size, was_checked=known is not None)
+        if indexes is not None and known is not None and indexes.max_timestamp < known:
+            indexes = None  # They lack the end, which was read before.
+        self._indexes = indexes or self._make_indexes()
         if self._room is not None:
             self._room.add(self)
         return self._indexes
+
+    def _make_indexes(self) -> SegmentIndexes:
+        """Again, and at once for good, if nothing is to be appended."""
+        indexes = self.rebuild_indexes()
+        if self._room is not None:
+            with suppress(OSError):  # Then whoever needs them next makes them again.
+                self.seal()
+        return indexes
 
     @property
     def indexes_size_bytes(self) -> int:
@@ -184,16 +193,10 @@ class Segment:
             room.add(self)
 
     def let_go(self) -> None:
-        """Forget the indexes until the next use; what the disk lacks of them is written first."""
-        with suppress(OSError):  # Then they are made again.
-            self.seal()
-        self._forget_indexes()
-
-    def _forget_indexes(self) -> None:
+        """Forget the indexes until the next use."""
         indexes = self._indexes
         if indexes is not None:
-            self._known_latest = indexes.max_timestamp
-            self._are_sound = not indexes.is_unsaved
+            self._known_latest = None if indexes.is_unsaved else indexes.max_timestamp
             self._indexes = None
         self.aborted.let_go()
 
@@ -402,4 +405,6 @@ class Segment:
         self._log.close()
         if self._room is not None:
             self._room.remove(self)
-            self._forget_indexes()
+            self.let_go()
+        elif self._indexes is not None and not self._indexes.is_unsaved:
+            self.let_go()  # The active one of a log that is only opened so far.

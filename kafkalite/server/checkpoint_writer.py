@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from kafkalite.log.offset_checkpoints import OffsetCheckpoints, Offsets
 from kafkalite.ports.workers import Workers
+from kafkalite.server.disk_troubles import Trouble
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ class CheckpointWriter:
         self._find = find
         self._written: Offsets | None = None
         self._is_writing = False
+        self._trouble = Trouble()
 
     def write_later(self) -> None:
         """Nothing happens when nothing is new, or while the last call's is still being written."""
@@ -53,7 +55,10 @@ class CheckpointWriter:
                 self._written = offsets
                 await self._workers.run(checkpoints.sync)
         except OSError as error:
-            _log.warning("%s cannot be written: %s", self._path, error)
+            level = self._trouble.level(str(error))
+            _log.log(level, "%s cannot be written: %s", self._path, error)
             self._on_refused(error)
+        else:
+            self._trouble.is_over()
         finally:
             self._is_writing = False

@@ -78,6 +78,7 @@ from kafkalite.metadata.store import (
 )
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
+from kafkalite.server.disk_troubles import Trouble
 from kafkalite.server.foreign_edits import event_of
 from kafkalite.server.store_journal import StoreJournal
 
@@ -116,6 +117,8 @@ class ControllerDriver:
         """What the store told between election and the end of loading."""
         self._tokens = count()
         self._retry: Timer | None = None
+        self._trouble = Trouble()
+        """When it runs."""
 
     @property
     def active(self) -> bool:
@@ -252,6 +255,7 @@ class ControllerDriver:
     def _elected(self, term: Elected) -> None:
         if self._session is None:
             return  # It stops: the next one is elected when its session ends.
+        self._trouble.is_over()
         self._term = term
         self._early.clear()
         self._session.load(lambda loaded: self._loaded(term, loaded))
@@ -299,7 +303,7 @@ class ControllerDriver:
             try:
                 self._session.run_for_controller()
             except OSError as error:
-                _log.warning("Cannot run for controller: %s", error)
+                _log.log(self._trouble.level(str(error)), "Cannot run for controller: %s", error)
                 self._run_later()
 
     def _end_term(self, reason: str, *, level: int = logging.WARNING) -> None:

@@ -25,6 +25,7 @@ from kafkalite.log.validation import AppendOrigin
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.coordinator_replay import SLICE_BYTES, RecordCodec, Replay
 from kafkalite.server.core_driver import BatchRefused, CoreDriver, DrivenEvent, OnReply
+from kafkalite.server.disk_troubles import Trouble
 from kafkalite.server.partition import Partition
 from kafkalite.types import Offset, TimestampMs
 
@@ -152,6 +153,7 @@ class CoordinatorDriver(Generic[E, R]):
         self._driver: CoreDriver[E, R] | None = None
         self._early: list[E] = []
         """What came while the log is read."""
+        self._trouble = Trouble()
         self._turn: Timer | None = None
         self._closed = False
 
@@ -238,7 +240,10 @@ class CoordinatorDriver(Generic[E, R]):
     def _failed(self, error: KafkaError) -> None:
         """The log took nothing: what the core decided is void."""
         partition = self.partition
-        _log.warning("What %s-%d keeps is loaded anew: %s", partition.topic, partition.index, error)
+        # It is another one when something was written between.
+        level = self._trouble.level(f"{partition.log.end_offset} {error}")
+        name = partition.log.name
+        _log.log(level, "What %s keeps is loaded anew: %s", name, error)
         self._driver = None
         partition.on_committed = None
         if not self._closed:

@@ -14,6 +14,24 @@ from kafkalite.log.directories import LogDirectory
 _log = logging.getLogger(__name__)
 
 
+class Trouble:
+    """One that goes on while the same is tried again and again."""
+
+    __slots__ = ("_told",)
+
+    def __init__(self) -> None:
+        self._told = ""
+
+    def level(self, what: str) -> int:
+        """At which to log it: as a warning, and then for whoever looks for it."""
+        is_known, self._told = what == self._told, what
+        return logging.DEBUG if is_known else logging.WARNING
+
+    def is_over(self) -> None:
+        """The next one is another."""
+        self._told = ""
+
+
 class DiskTroubles:
     """Those of one broker."""
 

@@ -82,3 +82,27 @@ def test_no_more_files_for_a_while(tmp_path: Path) -> None:
         ended, log = served.end(signal.SIGTERM)
     assert ended == 0, log
     assert "Traceback" not in log
+
+
+def test_a_stop_while_the_disk_is_full_is_no_clean_one_and_loses_nothing(tmp_path: Path) -> None:
+    with serving("--data", "d", folder=tmp_path) as served:
+
+        async def fill(client: Client) -> None:
+            await create(client, "t", 1)
+            for _ in range(3):
+                assert await code(client, "t") == 0
+            limit(served, resource.RLIMIT_FSIZE, 10)
+
+        talk(served.port, fill)
+        ended, log = served.end(signal.SIGTERM)
+    assert ended == 1
+    assert log.splitlines()[-1].startswith("kafkalite: no clean stop: [Errno 27] File too large")
+    with serving("--data", "d", folder=tmp_path) as served:
+
+        async def find(client: Client) -> None:
+            assert await count(client, "t") == 3
+            assert await code(client, "t") == 0
+
+        talk(served.port, find)
+        ended, log = served.end(signal.SIGTERM)
+    assert ended == 0, log

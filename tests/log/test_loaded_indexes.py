@@ -8,6 +8,7 @@ import errno
 import pytest
 
 from kafkalite.config.views import TopicConfig
+from kafkalite.errors import CorruptRecordError
 from kafkalite.log import opening
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
@@ -151,6 +152,7 @@ def test_an_opening_leaves_none(clean: bool) -> None:
     shared = room()
     log = opened(files, shared, clean=clean)
     assert (loaded(log), shared.size_bytes) == (0, 0)
+    assert is_loaded(log.segments[-1]) != clean, "what a crash has left is made again"
     for offset in range(SEGMENTS * BATCHES):
         check_reads(log, offset)
 
@@ -164,8 +166,25 @@ def test_a_scan_of_all_after_a_crash_holds_those_of_one() -> None:
     assert list(map(is_loaded, found.segments)) == [False] * (SEGMENTS - 1) + [True]
 
 
+def test_what_an_opening_found_behind_the_last_entry_is_not_forgotten() -> None:
+    files = MemoryFiles()
+    log = filled(room(), files)
+    name = log.segments[-1].name.replace(".log", ".timeindex")
+    entries = files.open(name).read(0, 1000)
+    files.replace(name, entries[:-12])
+    log = opened(files, room())
+    assert not is_loaded(log.segments[-1])
+    for _ in range(2):
+        found = log.offset_of_max_timestamp()
+        assert found is not None
+        assert found.offset == SEGMENTS * BATCHES - 1
+        check_reads(log, SEGMENTS * BATCHES - 1)
+    log.close()
+    assert files.open(name).read(0, 1000) == entries
+
+
 @pytest.mark.parametrize("error", [None, errno.ENOSPC])
-def test_those_made_again_are_written_before_they_go(error: int | None) -> None:
+def test_those_made_again_are_written(error: int | None) -> None:
     files = RefusingDisk()
     log = filled(room(), files)
     name = log.segments[0].name.replace(".log", ".index")
@@ -174,13 +193,30 @@ def test_those_made_again_are_written_before_they_go(error: int | None) -> None:
     files.error, files.may_read = error, True
     for offset in range(0, SEGMENTS * BATCHES, BATCHES):
         check_reads(log, offset)
-    assert loaded(log) <= FITTING
-    assert not is_loaded(log.segments[0])
+        assert loaded(log) <= FITTING
     assert files.exists(name) == (error is None)
     check_reads(log, 1)
     files.error = None
-    log.segments[0].let_go()
+    log.segments[0].close()
+    check_reads(log, 1)
     assert files.open(name).read(0, 100) == content
+
+
+def test_those_of_a_damaged_segment_are_never_written() -> None:
+    """They end where the damage is, and would tell those who come later that all does."""
+    files = MemoryFiles()
+    shared = room()
+    log = filled(shared, files)
+    name = log.segments[0].name
+    files.remove(name.replace(".log", ".index"))
+    files.open(name).write_at(2 * SIZE + 8, bytes(4))  # The third batch's length.
+    log = opened(files, shared)
+    for _ in range(3):
+        with pytest.raises(CorruptRecordError):
+            log.offset_for_timestamp(TimestampMs(NOW + 3))
+        read(log, BATCHES)
+        log.release_files()
+    assert not files.exists(name.replace(".log", ".index"))
 
 
 def test_a_segment_that_is_the_last_again_keeps_them() -> None:

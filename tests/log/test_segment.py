@@ -97,15 +97,20 @@ def test_it_rolls_before_a_batch_that_its_files_have_no_room_for(
 
 @pytest.mark.parametrize("is_closed", [False, True], ids=["active", "opened again"])
 @pytest.mark.parametrize(
-    ("interval_bytes", "value_bytes"), [(4096, 100), (4096, 10_000), (65536, 3_000)]
+    ("interval_bytes", "value_bytes", "start"),
+    [(4096, 100, 0), (4096, 10_000, 10_000_000_000), (65536, 3_000, 0)],
 )
 def test_a_lookup_reads_no_more_than_an_index_interval_and_a_batch(
-    interval_bytes: int, value_bytes: int, is_closed: bool, monkeypatch: pytest.MonkeyPatch
+    interval_bytes: int,
+    value_bytes: int,
+    start: int,
+    is_closed: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """However large the segment is. In whole pieces: what the last one has too much costs nothing
-    more."""
+    """However large the segment is, and its offsets are. In whole pieces: what the last one has
+    too much costs nothing more."""
     files = MemoryFiles()
-    log = open_log(files, TopicConfig(index_interval_bytes=interval_bytes))
+    log = open_log(files, TopicConfig(index_interval_bytes=interval_bytes), log_start_offset=start)
     data = batch(value=bytes(value_bytes))
     most = interval_bytes + len(data)
     while log.size_bytes < 20 * most:
@@ -125,7 +130,7 @@ def test_a_lookup_reads_no_more_than_an_index_interval_and_a_batch(
 
     monkeypatch.setattr(MemoryFile, "read", noted)
     total = 0
-    for offset in range(log.end_offset):
+    for offset in range(start, log.end_offset):
         read.clear()
         found = segment.find(offset)
         assert found is not None

@@ -18,6 +18,7 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.leader_log import append_as_leader
+from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.log_cuts import delete_records, truncate_to
 from kafkalite.log.log_sync import LogSync
 from kafkalite.log.opening import open_log
@@ -133,6 +134,7 @@ class LogMachine(RuleBasedStateMachine):
             clean=clean,
             recovery_point=Offset(self.model.recovery_point),
             log_start_offset=Offset(self.model.start_checkpoint),
+            room=LoadedIndexes(0),  # Those of one closed segment: each other one reads anew.
         )
 
     def stored(self) -> list[Batch]:

@@ -114,11 +114,18 @@ async def test_half_a_batch_that_a_loss_of_power_leaves_is_cut(
         await running.produce("t", b"synced")
     async with crashed(simulation, files) as running:
         await running.produce("t", bytes(100))
+    name = f"t-0/{0:020d}.log"
+    synced, whole = len(batch(b"synced")), files.size(name)
     files.crash(kept=lambda path, unsynced: unsynced // 2)
+    lost = files.size(name) - synced
+    assert 0 < lost < whole - synced
     with caplog.at_level(logging.WARNING):
         async with start(simulation, files) as running:
             assert await running.read("t") == [b"synced"]
-    assert "t-0: " in caplog.text, "what was cut is told"
+    assert (
+        f"t-0: {name} lost {lost} bytes from byte {synced} on: "
+        f"a batch of {whole - synced} bytes where {lost} are left"
+    ) in caplog.messages, "what was cut is told, and why"
 
 
 # The folder.

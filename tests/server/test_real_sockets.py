@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import wraps
+from pathlib import Path
 from struct import pack
 from typing import Concatenate, ParamSpec
 
 import pytest
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.files_os import OsFiles
+from kafkalite.log.os_file import OsSlice
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
@@ -95,10 +101,10 @@ def on_sockets(
 
 
 @asynccontextmanager
-async def started(settings: dict[str, str]) -> AsyncIterator[Real]:
+async def started(settings: dict[str, str], files: Files | None = None) -> AsyncIterator[Real]:
     clock = SteerableClock()
     network = SocketNetwork(clock)
-    ports = Ports(clock, SeededEntropy(1), network, MemoryFiles(), InlineWorkers())
+    ports = Ports(clock, SeededEntropy(1), network, files or MemoryFiles(), InlineWorkers())
     config = BrokerConfig.of(settings)
     async with Broker(config, ports, location="memory", checks_views=True) as broker:
         real = Real(broker, network, clock)
@@ -257,6 +263,38 @@ async def test_socket_request_max_bytes(real: Real) -> None:
 
 
 # Order, and bad clients.
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sendfile")
+def test_records_go_from_the_file_to_the_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `sendfile`: none of their bytes comes to Python."""
+    sent: list[int] = []
+    sendfile = os.sendfile
+
+    def noted(to: int, fd: int, offset: int, count: int) -> int:
+        sent.append(sendfile(to, fd, offset, count))
+        return sent[-1]
+
+    def refuse(part: OsSlice, offset: int, size: int) -> bytes:
+        pytest.fail("a slice of a file was read")
+
+    async def main() -> None:
+        keys = {"listeners": "PLAINTEXT://127.0.0.1:0", "num.partitions": "1"}
+        async with started(keys, OsFiles(str(tmp_path))) as real:
+            client = await real.connect()
+            await make_topic(client)
+            contents = [bytes([number]) * 100_000 for number in range(5)]
+            for content in contents:
+                await write(client, content)
+            monkeypatch.setattr(os, "sendfile", noted)
+            monkeypatch.setattr(OsSlice, "read", refuse)
+            (data,) = fetched(await client.ask(fetch("t", {0: 0}), FETCH, FetchResponse))
+            assert values(data) == contents
+
+    asyncio.run(main())
+    assert sum(sent) == (tmp_path / "t-0" / f"{0:020d}.log").stat().st_size
 
 
 @on_sockets()
