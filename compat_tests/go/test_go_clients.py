@@ -34,7 +34,7 @@ class TestFranzGoOfTheNewProtocol(MemberCases, PatternCases, ResumeCases):
 
 
 class TestSarama(LanguageCases, TransactionCases, MemberCases):
-    """As it comes, which is for brokers of 2.8."""
+    """As it comes, which is for brokers of 2.8. It has no patterns."""
 
     language = "go"
     library = "sarama"
