@@ -19,8 +19,9 @@ BASE_TIMESTAMP on.
     of each of the 40 `received`, sorted.
 `members`, of libraries whose groups are looked at closely: of 6 partitions a first member has all;
     a second and a third come, both leave; one more comes, and closes as soon as it has asked to
-    join; of each partition the first reads a record. It tells how many partitions each member had,
-    as `counts`, and how many records were `received`.
+    join; another one comes, and the first closes as soon as that has asked; of each partition it
+    reads a record. It tells how many partitions each member had, as `counts`, and how many records
+    were `received`.
 `static`, where the library can: two members share 6 partitions, and the second is closed and opened
     again. It tells its partitions `before` and `after`, and how many the `other` one has then.
 `pattern`, where the library can: a member reads all topics that begin with TOPIC, which has 3
@@ -144,7 +145,7 @@ class MemberCases:
     """Of a library whose groups are looked at closely."""
 
     def test_members_come_and_go(self, run: Run) -> None:
-        counts = [[6], [3, 3], [2, 2, 2], [6], [6]]
+        counts = [[6], [3, 3], [2, 2, 2], [6], [6], [6]]
         assert run("members") == {"counts": counts, "received": 6}
 
 

@@ -85,7 +85,7 @@ CLIENTS = {
     ),
     "Java 3.9": _of_java("clients-3.9", "TestClients39"),
     "Java 2.8": _of_java("clients-2.8", "TestClients28"),
-    "franz-go": _of_go("twmb/franz-go", "TestFranzGo"),
+    "franz-go": _of_go("twmb/franz-go", "TestFranzGo", "TestFranzGoOfTheNewProtocol"),
     "sarama": _of_go("IBM/sarama", "TestSarama", "TestNewestSarama"),
     "kafka-go": _of_go("segmentio/kafka-go", "TestKafkaGo"),
     "confluent-kafka-go": _of_go("confluent-kafka-go/v2", "TestConfluentKafkaGo"),

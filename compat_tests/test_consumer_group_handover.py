@@ -3,11 +3,10 @@ shows the same groups, members and offsets, to `kafka-consumer-groups` too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -65,17 +64,16 @@ def fill(address: str) -> list[str]:
     return list(groups.values())
 
 
-def told(address: str, groups: Sequence[str], folder: Path) -> Any:  # JSON.
-    """By requests, and by Kafka's own tool; its lines in an order of their own."""
+def printed(address: str, folder: Path) -> dict[str, list[str]]:
+    """What Kafka's own tool says of all groups; lines in an order of their own."""
     stage = Stage(address, folder)
 
-    def printed(question: str) -> list[str]:
+    def answered(question: str) -> list[str]:
         command = f"kafka-consumer-groups --bootstrap-server BROKER {question}"
         return sorted(stage.play(Step(command=command)))
 
-    by_requests = groups_at(address, list(groups))
     with ThreadPoolExecutor() as pool:
-        return by_requests, dict(zip(QUESTIONS, pool.map(printed, QUESTIONS), strict=True))
+        return dict(zip(QUESTIONS, pool.map(answered, QUESTIONS), strict=True))
 
 
 def test_groups_go_to_the_real_kafka_and_back(
@@ -86,23 +84,23 @@ def test_groups_go_to_the_real_kafka_and_back(
     data = tmp_path / "logs"
     ours = start_kafkalite(data, settings=SETTINGS)
     groups = fill(ours.address)
-    before = told(ours.address, groups, tmp_path)
+    before = groups_at(ours.address, groups)
     assert ours.stop() == 0
     theirs = start_kafka(tmp_path, settings=SETTINGS)
-    assert told(theirs.address, groups, tmp_path) == before
+    assert groups_at(theirs.address, groups) == before
     groups += fill(theirs.address)
-    grown = told(theirs.address, groups, tmp_path)
+    grown, said = groups_at(theirs.address, groups), printed(theirs.address, tmp_path)
     theirs.end("stopped")
     again = start_kafkalite(data, settings=SETTINGS)
-    assert told(again.address, groups, tmp_path) == grown
+    assert (groups_at(again.address, groups), printed(again.address, tmp_path)) == (grown, said)
     assert theirs.complaints() == []
-    _, printed = grown
-    listed = printed["--list --state --type"]
-    states = sorted(" ".join(line.split()[2:]) for line in listed)
-    assert states == sorted(
+    listed, offsets, members, _ = said.values()
+    assert sorted(" ".join(line.split()[2:]) for line in listed) == sorted(
         [
             "TYPE STATE",
             *2 * ["Consumer Reconciling", "Consumer Stable", "Classic Empty"],
             *4 * ["Classic Stable"],
         ]
     )
+    assert sum("/127.0.0.1" in line for line in members) == 2 * (3 + 2 + 1 + 1)
+    assert sum(" 0 - 5 0 -5 " in line for line in offsets) == 2 * len(["classic", "simple"])

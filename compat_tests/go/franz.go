@@ -14,9 +14,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-type franz struct{ bootstrap string }
+type franz struct {
+	bootstrap string
+	assigned  []kgo.Opt // by whom the members of its groups are.
+}
 
-func newFranz(bootstrap string) client { return franz{bootstrap} }
+func newFranz(bootstrap string) client { return franz{bootstrap, nil} }
+
+// newFranzAssigned has groups of the new protocol (KIP-848).
+func newFranzAssigned(bootstrap string) client {
+	return franz{bootstrap, []kgo.Opt{kgo.ServerSideBalancer()}}
+}
 
 var franzCodecs = map[string]kgo.CompressionCodec{
 	"none":   kgo.NoCompression(),
@@ -198,7 +206,7 @@ func (f franz) joinWith(group, topic string, more ...kgo.Opt) (member, error) {
 		kgo.OnPartitionsLost(change(false)),
 	}
 	var err error
-	here.client, err = f.open(append(options, more...)...)
+	here.client, err = f.open(append(append(options, f.assigned...), more...)...)
 	return here, err
 }
 

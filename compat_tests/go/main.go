@@ -17,6 +17,7 @@ const usage = "BOOTSTRAP=HOST:PORT BASE_TIMESTAMP=MS clients LIBRARY SCENARIO TO
 
 var libraries = map[string]func(bootstrap string) client{
 	"franz-go":           newFranz,
+	"franz-go-assigned":  newFranzAssigned,
 	"sarama":             newSarama,
 	"sarama-newest":      newSaramaNewest,
 	"kafka-go":           newSegmentio,

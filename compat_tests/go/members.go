@@ -15,7 +15,7 @@ var (
 	errNoPattern = errors.New("the scenarios have no patterns for this library")
 )
 
-// members come and go; one closes amid the rebalance that it began.
+// members come and go; one closes amid the rebalance that it began, and one that a rebalance waits for.
 func members(open client, topic, _ string) (facts, error) {
 	if _, err := create(open, topic, shares); err != nil {
 		return nil, err
@@ -71,6 +71,21 @@ func members(open client, topic, _ string) (facts, error) {
 	if err := hasty.leave(); err != nil {
 		return nil, fmt.Errorf("leave at once: %w", err)
 	}
+	if err := share(shares); err != nil {
+		return nil, err
+	}
+	next, err := open.join(topic, topic)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	in = append(in, next)
+	if _, err := next.poll(); err != nil {
+		return nil, err
+	}
+	if err := in[0].leave(); err != nil {
+		return nil, fmt.Errorf("leave while another joins: %w", err)
+	}
+	in = in[1:]
 	if err := share(shares); err != nil {
 		return nil, err
 	}

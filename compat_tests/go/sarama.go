@@ -165,6 +165,7 @@ type saramaMember struct {
 	ended   chan error // what the loop of Consume ended with.
 
 	lock    sync.Mutex
+	begun   *sync.Cond                  // a session has.
 	session sarama.ConsumerGroupSession // nil between two generations.
 	left    bool
 }
@@ -189,6 +190,7 @@ func (s saramaClient) joinAs(group, topic, instance string) (member, error) {
 	here := &saramaMember{
 		group: inner, topic: topic, arrived: make(chan received, many), stop: cancel, ended: make(chan error, 1),
 	}
+	here.begun = sync.NewCond(&here.lock)
 	go func() {
 		var err error
 		for err == nil && ctx.Err() == nil { // Consume returns with each rebalance.
@@ -203,6 +205,7 @@ func (m *saramaMember) Setup(session sarama.ConsumerGroupSession) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.session = session
+	m.begun.Broadcast()
 	return nil
 }
 
@@ -249,8 +252,8 @@ func (m *saramaMember) assignment() (partitions []int, err error) {
 func (m *saramaMember) commit(partition int, offset int64) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if m.session == nil {
-		return errors.New("between two generations")
+	for m.session == nil { // The other member may have left just now.
+		m.begun.Wait()
 	}
 	m.session.MarkOffset(m.topic, int32(partition), offset, "")
 	m.session.Commit()

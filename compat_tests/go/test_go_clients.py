@@ -9,6 +9,7 @@ from compat_tests.language_cases import (
     LanguageCases,
     MemberCases,
     PatternCases,
+    ResumeCases,
     StaticMemberCases,
     TransactionCases,
 )
@@ -22,8 +23,18 @@ class TestFranzGo(LanguageCases, TransactionCases, MemberCases, StaticMemberCase
     library = "franz-go"
 
 
+class TestFranzGoOfTheNewProtocol(MemberCases, PatternCases, ResumeCases):
+    """Its groups are consumer groups (KIP-848). A static member that closes says nothing there, not
+    even that it will be back: its place is free when its session is over, on any broker."""
+
+    language = "go"
+    library = "franz-go-assigned"
+
+    command, run = LanguageCases.command, LanguageCases.run
+
+
 class TestSarama(LanguageCases, TransactionCases, MemberCases):
-    """As it comes, which is for brokers of 2.8."""
+    """As it comes, which is for brokers of 2.8. It has no patterns."""
 
     language = "go"
     library = "sarama"
@@ -49,5 +60,5 @@ class TestConfluentKafkaGo(LanguageCases):
 def test_members_that_are_held_up_for_longer_than_their_session_come_back(
     bootstrap: str, topic: str
 ) -> None:
-    libraries = ("franz-go", "sarama", "sarama-newest")
+    libraries = ("franz-go", "franz-go-assigned", "sarama", "sarama-newest")
     hold_up({each: (*program("go"), each) for each in libraries}, bootstrap, topic)

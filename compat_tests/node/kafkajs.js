@@ -10,7 +10,7 @@ import kafkajs from 'kafkajs'
 import snappy from 'kafkajs-snappy'
 
 import { Inbox } from './inbox.js'
-import { HEARTBEAT_MS, METADATA_MS, SESSION_MS } from './scenarios.js'
+import { HEARTBEAT_MS, METADATA_MS, PATIENCE_MS, SESSION_MS } from './scenarios.js'
 
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 const BATCH = 1_000 // records: one send is one batch, and 10,000 would be more than a broker takes.
@@ -97,6 +97,17 @@ export class KafkaJs {
     return this.#admin(async admin => {
       const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
       return Number(partitions[0].offset)
+    })
+  }
+
+  rebalances(groupId, size) {
+    return this.#admin(async admin => {
+      const deadline = performance.now() + PATIENCE_MS
+      while (performance.now() < deadline) {
+        const { groups: [{ state, members }] } = await admin.describeGroups([groupId])
+        if (state !== 'Stable' || members.length === size) return
+      }
+      throw new Error(`${groupId} stays as it is`)
     })
   }
 

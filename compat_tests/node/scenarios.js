@@ -3,7 +3,8 @@
 // poll (which waits a moment), assignment, commit and leave, and commits only when it is told to. Who can
 // write transactions has also copy (a group's copy of partition 0 to another topic, a few records in each
 // transaction, each ended as told), readUncommitted and committed (the group's offset); read is of what is
-// committed.
+// committed. Whose groups are looked at closely has rebalances, which waits until the group is no longer stable
+// without that many members.
 
 import { BASE_TIMESTAMP, differences, numbered, samples } from './records.js'
 
@@ -67,6 +68,11 @@ export const scenarios = {
       await share(partitions)
       const hasty = await client.join(topic, topic) // It returns with the end of its first rebalance.
       await hasty.leave() // Before the first member has heard of that.
+      await share(partitions)
+      const joining = client.join(topic, topic)
+      await client.rebalances(topic, 2)
+      await members.shift().leave() // The other one waits for it.
+      members.push(await joining)
       await share(partitions)
       await fill(client, topic, partitions, 0, 1)
       const got = await pollUntil(got => got.length >= partitions, ...members)

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.node
 
 
 class TestKafkaJs(LanguageCases, TransactionCases, MemberCases):
+    """It has no static members, and looks for the topics of a pattern once, when it subscribes."""
+
     language = "node"
     library = "kafkajs"
 

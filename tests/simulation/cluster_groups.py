@@ -76,3 +76,15 @@ class CountingMember(_Counting):
 
 class CountingConsumer(_Counting, ConsumerMember):
     """Of the new protocol (KIP-848)."""
+
+
+class SlowMember(CountingMember):
+    """One of many."""
+
+    pace_ms = (500, 2_000)
+
+
+class SlowConsumer(CountingConsumer):
+    """One of many."""
+
+    pace_ms = SlowMember.pace_ms

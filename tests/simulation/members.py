@@ -28,6 +28,8 @@ class Member:
     """One after the other, several consumers of that name."""
 
     session_ms = SESSION_TIMEOUT_MS
+    pace_ms = (100, 800)
+    """Between two things that it does."""
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class Member:
         if now_ms >= self._heard_of_ms + HEARTBEAT_MS:
             self._heard_of_ms = now_ms
             await self._beat()
-        await self._world.sleep(self._dice.between(100, 800))
+        await self._world.sleep(self._dice.between(*self.pace_ms))
 
     async def _beat(self) -> None:
         if await self._calls.heartbeat():

@@ -38,11 +38,17 @@ final class Members {
             members.remove(hasty);
             hasty.close(); // Amid the rebalance that it began.
             share(members, 6);
+            Member next = new Member(broker, topic);
+            members.add(next);
+            next.pollOnce();
+            members.remove(first);
+            first.close(); // The next one waits for it.
+            share(members, 6);
             for (int partition = 0; partition < PARTITIONS; partition++) {
                 broker.produce(Sample.numbered(topic, partition, 0, 1), Map.of());
             }
-            Member.pollUntil("all is read", () -> first.received.size() >= PARTITIONS, first);
-            return Map.of("counts", counts, "received", first.received.size());
+            Member.pollUntil("all is read", () -> next.received.size() >= PARTITIONS, next);
+            return Map.of("counts", counts, "received", next.received.size());
         } finally {
             members.forEach(Member::close);
         }
