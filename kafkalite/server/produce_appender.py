@@ -38,6 +38,9 @@ _ADMIN_CLIENT = "__admin_client"
 _FIRST_VERSION_WITH_LEADERS = 10
 _TOLD = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.CORRUPT_MESSAGE)
 """Refusals whose reason Kafka tells the client; of others the code alone."""
+_TOLD_UNVERIFIED = {ErrorCode.INVALID_TXN_STATE: "Partition was not added to the transaction"}
+"""Kafka differs: with NOT_ENOUGH_REPLICAS it tells which error of the transaction's coordinator is
+behind it. Here the code is all."""
 _TOLD_WITHOUT_LOG = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
@@ -131,7 +134,7 @@ class ProduceAppender:
     def _check_verified(self, unverified: Codes, partition: Partition) -> None:
         code = unverified.get(TopicPartition(partition.topic, partition.index))
         if code:
-            raise UnverifiedError(code)
+            raise UnverifiedError(code, _TOLD_UNVERIFIED.get(code, ""))
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
@@ -168,7 +171,9 @@ class ProduceAppender:
     ) -> PartitionProduceResponse:
         self.refused = True
         code = code_for(error)
-        reason = error.message if isinstance(error, KafkaError) and code in _TOLD else None
+        reason = None
+        if isinstance(error, KafkaError) and (code in _TOLD or isinstance(error, UnverifiedError)):
+            reason = error.message
         response = PartitionProduceResponse(
             index=index,
             error_code=code,

@@ -25,7 +25,7 @@ from kafkalite.server.produce_order import KeptProduce
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import verify
-from kafkalite.types import ZERO_UUID, TimestampMs, TopicPartition
+from kafkalite.types import NO_PRODUCER_ID, ZERO_UUID, TimestampMs, TopicPartition
 
 _FIRST_VERSION_WITH_ABORTABLE = 11
 _FIRST_VERSION_THAT_ADDS = 12
@@ -81,9 +81,10 @@ class _Asked(NamedTuple):
 
     def refusal(self) -> ErrorCode:
         """What the log has against it when the coordinator has nothing: to be asked right before
-        the append, which refuses what is led elsewhere by then."""
+        the append, which refuses what is led elsewhere by then, and what is internal."""
         batch = self.batch
-        if batch.is_amid_a_transaction or batch.partition.leader is None:
+        partition = batch.partition
+        if batch.is_amid_a_transaction or partition.leader is None or partition.is_internal:
             return ErrorCode.NONE
         if self.client is Client.LEAVES_ADDING and batch.has_a_gap:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -194,6 +195,7 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
                     partition = replicas.find(topic.name, data.index)
             except (KafkaError, CorruptRecordError):
                 continue
-            if header.is_transactional:
+            # One without a producer ends with no transaction: nothing is asked about it.
+            if header.is_transactional and header.producer_id > NO_PRODUCER_ID:
                 producer = Producer(header.producer_id, header.producer_epoch)
                 yield _Batch(partition, producer, header.base_sequence)
