@@ -127,6 +127,9 @@ def test_a_batch_is_answered(
     id = None if case.id is None else ids.get(case.id, case.id)
     (answer,) = produce(golden, version, id, data(case.topic, case.partition, batch(calls, case)))
     assert answer["error_code"] == (case.new if version == NEW else case.old)
+    # The log has refused a gap: then it is told where it starts.
+    if answer["error_code"] in (GAP, ABORTABLE):
+        assert answer["log_start_offset"] == (0 if answer["error_code"] == GAP else -1)
     assert calls.end(commits=False, version=5 if version == NEW else 3) == NONE
 
 

@@ -21,6 +21,7 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.server.partition import Partition
+from kafkalite.server.produce_appender import Refusal, Refused
 from kafkalite.server.produce_order import KeptProduce
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
@@ -30,8 +31,8 @@ from kafkalite.types import NO_PRODUCER_ID, ZERO_UUID, TimestampMs, TopicPartiti
 _FIRST_VERSION_WITH_ABORTABLE = 11
 _FIRST_VERSION_THAT_ADDS = 12
 
-Append = Callable[[ProduceRequest, Codes], "ProduceResponse | Parked | None"]
-"""Appends all of the request, but to the partitions that have a code."""
+Append = Callable[[ProduceRequest, Refused], "ProduceResponse | Parked | None"]
+"""Appends all of the request, but to the partitions that are refused."""
 Refuse = Callable[[ProduceRequest, ErrorCode, str], ProduceResponse | None]
 """The same code for every partition."""
 
@@ -115,21 +116,28 @@ def append_verified(
         return append(request, {})
     now = ctx.services.clock.now_ms()
     asked = [_Asked.of(batch, client, now) for batch in first.values() if not batch.is_fenced]
-    codes_of_fenced = {
-        place: ErrorCode.INVALID_PRODUCER_EPOCH for place, batch in first.items() if batch.is_fenced
+    fenced: Refused = {
+        place: Refusal(ErrorCode.INVALID_PRODUCER_EPOCH, by_log=False)
+        for place, batch in first.items()
+        if batch.is_fenced
     }
     if not asked:
-        return append(request, codes_of_fenced)
-    arrived: list[Codes] = []
+        return append(request, fenced)
+    arrived: list[Refused] = []
     waiting: _Waiting | None = None
 
     def on_codes(told: Codes) -> None:
-        codes = codes_of_fenced | {each.batch.place: each.refusal() for each in asked}
-        codes |= {place: code for place, code in told.items() if code}
+        refused = fenced.copy()
+        for each in asked:
+            place = each.batch.place
+            if code := told.get(place):
+                refused[place] = Refusal(code, by_log=False)
+            elif code := each.refusal():
+                refused[place] = Refusal(code, by_log=True)
         if waiting is None:
-            arrived.append(codes)
+            arrived.append(refused)
         else:
-            waiting.go_on(lambda kept: append(kept, codes))
+            waiting.go_on(lambda kept: append(kept, refused))
 
     verify(
         transactions,
