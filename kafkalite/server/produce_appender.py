@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafkalite.coordinator.transactions.verification import Refusal
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import UnfitBatchesError
@@ -38,9 +39,6 @@ _FIRST_VERSION_WITH_LEADERS = 10
 _FIRST_VERSION_WITH_IDS = 13
 _TOLD = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.CORRUPT_MESSAGE)
 """Refusals whose reason Kafka tells the client; of others the code alone."""
-_TOLD_UNVERIFIED = {ErrorCode.INVALID_TXN_STATE: "Partition was not added to the transaction"}
-"""Kafka differs: with NOT_ENOUGH_REPLICAS it tells which error of the transaction's coordinator is
-behind it. Here the code is all."""
 _TOLD_WITHOUT_LOG = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
@@ -56,19 +54,16 @@ _TOLD_WITHOUT_LOG = (
 class UnverifiedError(KafkaError):
     """The partition does not belong to the producer's transaction; no log was asked."""
 
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code, _TOLD_UNVERIFIED.get(code, ""))
 
+class Unfit(NamedTuple):
+    """A batch that does not fit its transaction."""
 
-class Refusal(NamedTuple):
-    """Why a batch is not appended."""
-
-    code: ErrorCode
+    why: Refusal
     by_log: bool
     """Or else by its transaction's coordinator."""
 
 
-Refused = dict[TopicPartition, Refusal]
+Refused = dict[TopicPartition, Unfit]
 """What each partition's batch is refused with."""
 
 
@@ -149,7 +144,7 @@ class ProduceAppender:
     def _check_verified(self, partition: Partition) -> None:
         refusal = self.refused_before.get(TopicPartition(partition.topic, partition.index))
         if refusal is not None:
-            raise (KafkaError if refusal.by_log else UnverifiedError)(refusal.code)
+            raise (KafkaError if refusal.by_log else UnverifiedError)(*refusal.why)
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import Producer
-from kafkalite.coordinator.transactions.verification import Client, Codes
+from kafkalite.coordinator.transactions.verification import Client, Refusal, Refusals
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.verifications import Verification
 from kafkalite.protocol.messages.produce import (
@@ -21,7 +21,7 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.server.partition import Partition
-from kafkalite.server.produce_appender import Refusal, Refused
+from kafkalite.server.produce_appender import Refused, Unfit
 from kafkalite.server.produce_order import KeptProduce
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
@@ -117,7 +117,7 @@ def append_verified(
     now = ctx.services.clock.now_ms()
     asked = [_Asked.of(batch, client, now) for batch in first.values() if not batch.is_fenced]
     fenced: Refused = {
-        place: Refusal(ErrorCode.INVALID_PRODUCER_EPOCH, by_log=False)
+        place: Unfit(Refusal(ErrorCode.INVALID_PRODUCER_EPOCH), by_log=False)
         for place, batch in first.items()
         if batch.is_fenced
     }
@@ -126,14 +126,14 @@ def append_verified(
     arrived: list[Refused] = []
     waiting: _Waiting | None = None
 
-    def on_codes(told: Codes) -> None:
+    def on_refusals(told: Refusals) -> None:
         refused = fenced.copy()
         for each in asked:
             place = each.batch.place
-            if code := told.get(place):
-                refused[place] = Refusal(code, by_log=False)
+            if why := told.get(place):
+                refused[place] = Unfit(why, by_log=False)
             elif code := each.refusal():
-                refused[place] = Refusal(code, by_log=True)
+                refused[place] = Unfit(Refusal(code), by_log=True)
         if waiting is None:
             arrived.append(refused)
         else:
@@ -145,7 +145,7 @@ def append_verified(
         batches[0].producer,
         frozenset(each.batch.place for each in asked),
         client,
-        on_codes,
+        on_refusals,
     )
     if arrived:
         return append(request, arrived[0])
