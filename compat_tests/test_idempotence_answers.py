@@ -136,6 +136,23 @@ def test_an_id_that_nobody_was_given_is_taken_from_0_on(golden: Golden) -> None:
     assert send(golden, unknown, Batch(5))[0] == GAP
 
 
+@pytest.mark.parametrize("epoch", [0, -1, -5])
+def test_an_id_below_0_is_none(golden: Golden, epoch: int) -> None:
+    """So nothing is a repeat, or out of order."""
+    for sequence in (3, 3, -1, 0):
+        assert send(golden, -5, Batch(sequence, epoch=epoch))[0] == 0
+    asked = {"topics": [{"name": "once", "partition_indexes": [0]}]}
+    (topic,) = golden.call("DescribeProducers", 0, asked)["topics"]
+    producers = topic["partitions"][0]["active_producers"]
+    assert -5 not in [each["producer_id"] for each in producers]
+
+
+def test_an_epoch_below_that_of_nobody_is_old(golden: Golden, producer_id: int) -> None:
+    assert send(golden, producer_id, Batch(0, epoch=-2))[0] == OLD_EPOCH
+    assert send(golden, producer_id, Batch(0, epoch=-1))[0] == 0
+    assert send(golden, producer_id, Batch(1, epoch=-2))[0] == OLD_EPOCH
+
+
 def test_a_producer_is_known_when_its_records_are_deleted(golden: Golden, producer_id: int) -> None:
     """UNKNOWN_PRODUCER_ID is of brokers before 4.0."""
     send(golden, producer_id, Batch(0), "emptied")

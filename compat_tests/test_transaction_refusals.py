@@ -16,6 +16,7 @@ TRANSACTIONAL, CONTROL = 0x10, 0x20
 NEITHER = -1
 """A sequence of a batch that has no producer."""
 NONE, UNKNOWN_TOPIC, FORBIDDEN_TOPIC, INVALID_TOPIC, INVALID_REQUEST = 0, 3, 29, 17, 42
+SERVER_ERROR, INVALID_GROUP = -1, 24
 GAP, OLD_EPOCH, INVALID_STATE, OTHER_PRODUCER, TIMEOUT = 45, 47, 48, 49, 50
 FORBIDDEN_ID, NOT_ATTEMPTED, INVALID_RECORD, FENCED, ABORTABLE = 53, 55, 87, 90, 120
 NOT_FOUND = 105
@@ -49,6 +50,7 @@ CASES = (
     Case("the same with the id", INVALID_STATE, INVALID_STATE, attributes=0),
     Case("the producer elsewhere", NONE, NONE, None, "others", sequence=0, attributes=0),
     Case("nobody's batch", NONE, NONE, sequence=NEITHER, attributes=0),
+    Case("nobody's batch of a transaction", NONE, NONE, sequence=NEITHER),
     Case("another id, where the transaction is open", NONE, NONE, OTHERS),
     Case("another id elsewhere", OTHER_PRODUCER, OTHER_PRODUCER, OTHERS, partition=1, sequence=0),
     Case("no id", FORBIDDEN_ID, FORBIDDEN_ID, None),
@@ -58,6 +60,7 @@ CASES = (
     Case("another partition, not from 0 on", ABORTABLE, GAP, partition=1, sequence=5),
     Case("no topic", UNKNOWN_TOPIC, UNKNOWN_TOPIC, topic="no-such", sequence=0),
     Case("an internal topic", ABORTABLE, INVALID_TOPIC, topic="__transaction_state", sequence=0),
+    Case("the same, not from 0 on", ABORTABLE, INVALID_TOPIC, topic="__transaction_state"),
     Case("a marker", INVALID_RECORD, INVALID_RECORD, attributes=TRANSACTIONAL | CONTROL),
     Case("a later epoch", OLD_EPOCH, OLD_EPOCH, sequence=0, epoch=1),
     Case("a later epoch elsewhere", OLD_EPOCH, OLD_EPOCH, partition=1, sequence=0, epoch=1),
@@ -124,6 +127,9 @@ def test_a_batch_is_answered(
     id = None if case.id is None else ids.get(case.id, case.id)
     (answer,) = produce(golden, version, id, data(case.topic, case.partition, batch(calls, case)))
     assert answer["error_code"] == (case.new if version == NEW else case.old)
+    # The log has refused a gap: then it is told where it starts.
+    if answer["error_code"] in (GAP, ABORTABLE):
+        assert answer["log_start_offset"] == (0 if answer["error_code"] == GAP else -1)
     assert calls.end(commits=False, version=5 if version == NEW else 3) == NONE
 
 
@@ -201,12 +207,69 @@ def test_no_id_and_one_that_is_not_known(golden: Golden, version: int) -> None:
     for id, code in (("", INVALID_REQUEST), ("refusals-nobody", OTHER_PRODUCER)):
         ended = golden.call("EndTxn", version, {"transactional_id": id, **by})["error_code"]
         assert ended == code != CONCURRENT
-    asked = {"transactional_ids": ["", "refusals-nobody"]}
+    asked = {"transactional_ids": ["", "refusals-nobody", "refusals-nobody"]}
     described = golden.call("DescribeTransactions", 0, asked)["transaction_states"]
-    assert {each["transactional_id"]: each["error_code"] for each in described} == {
-        "": INVALID_REQUEST,
-        "refusals-nobody": NOT_FOUND,
-    }
+    assert sorted((each["transactional_id"], each["error_code"]) for each in described) == [
+        ("", INVALID_REQUEST),
+        ("refusals-nobody", NOT_FOUND),
+        ("refusals-nobody", NOT_FOUND),
+    ]
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_offsets_of_no_group(golden: Golden, version: int) -> None:
+    calls = begun(golden)
+    assert calls.commit_offset("", 5, version=version) == INVALID_GROUP
+    assert calls.described()["transaction_state"] == "Empty"
+
+
+def test_old_clients_are_told_why_a_batch_is_refused(calls: TransactionCalls) -> None:
+    mine = batch(calls, CASES[-1]._replace(sequence=0))
+    (answer,) = produce(calls.golden, 9, calls.id, data("refusals", 0, mine))
+    why = "Partition was not added to the transaction"
+    assert (answer["error_code"], answer["error_message"]) == (INVALID_STATE, why)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ([(7, -1, "refusals")], [(7, "refusals", SERVER_ERROR)]),
+        ([(-1, 0, "refusals")], [(-1, "refusals", SERVER_ERROR)]),
+        ([(-1, 0, "__consumer_offsets")], [(-1, "__consumer_offsets", SERVER_ERROR)]),
+        ([(7, -1, "no-such")], [(7, "no-such", UNKNOWN_TOPIC)]),
+        ([(7, 0, None)], []),
+        ([(7, 5, "refusals"), (7, 4, "refusals")], [(7, "refusals", OLD_EPOCH)]),
+    ],
+)
+def test_markers_of_nobody(
+    golden: Golden,
+    version: int,
+    asked: list[tuple[int, int, str | None]],
+    answered: list[tuple[int, str, int]],
+) -> None:
+    """Producer id, epoch and topic of each, of ids that are far from those given."""
+    far = 1 << 50
+    markers = [
+        {
+            "producer_id": id if id < 0 else id + far,
+            "producer_epoch": epoch,
+            "transaction_result": True,
+            "topics": [] if topic is None else [{"name": topic, "partition_indexes": [0]}],
+            "coordinator_epoch": 0,
+            "transaction_version": 0,
+        }
+        for id, epoch, topic in asked
+    ]
+    answer = golden.call("WriteTxnMarkers", version, {"markers": markers})
+    assert [
+        (id if id < 0 else id - far, topic["name"], each["error_code"])
+        for id, topics in (
+            (marker["producer_id"], marker["topics"]) for marker in answer["markers"]
+        )
+        for topic in topics
+        for each in topic["partitions"]
+    ] == answered
 
 
 def test_states_that_there_are_not(golden: Golden) -> None:

@@ -26,7 +26,8 @@ MOST_LINES = 200
 RECORDS = 3_000
 """Of the last life of the producer: more lines than fit into the pipe between a tool and this test,
 which so holds up a tool that would come to the end before it is killed."""
-TRANSACTION = 20
+TRANSACTION, MOST_TRANSACTIONS = 20, 25
+"""Records in one of the copier, and how many it begins before it is killed, of more than 150."""
 TIMEOUT_MS = 5_000
 """Of the copier's transactions: before a life asks for its producer it asks for its offsets, which
 a transaction that the life before has left open may hold back."""
@@ -128,16 +129,16 @@ def copy(lives: Lives, bootstrap: str, topic: str) -> list[Kept]:
     arguments = ("--broker-list", bootstrap, *places, *ids, *sizes, *how)
     tool = "transactional-message-copier"
     for _ in range(KILLS):
-        lives.kill(tool, *arguments, at="ProcessLoop", most=RECORDS // TRANSACTION // (KILLS + 1))
+        lives.kill(tool, *arguments, at="ProcessLoop", most=MOST_TRANSACTIONS)
     last = run(tool, arguments)
     assert (last.status, json.loads(last.stdout.splitlines()[-1])["remaining"]) == (0, 0), last
     assert "ProcessLoop" in last.stdout, "the kills came when all was done"
     return in_log(bootstrap, f"{topic}-copy", "read_committed")
 
 
-def consume(lives: Lives, bootstrap: str, topic: str, last: Kept) -> list[list[Kept]]:
-    """What each life of the consumer has read; each begins no later than where the one before has
-    ended, and no earlier than where it has committed."""
+def consume(lives: Lives, bootstrap: str, topic: str, copies: list[Kept]) -> None:
+    """Each life of the consumer reads a row of the copies, which begins no later than where the
+    life before has ended, and no earlier than where that has committed."""
     settings = ("--command-config", str(lives.folder / "consumer.properties"))
     group = ("--group-id", f"{topic}-reader", "--group-instance-id", "only", "--verbose")
     tool = "kafka-verifiable-consumer"
@@ -146,14 +147,18 @@ def consume(lives: Lives, bootstrap: str, topic: str, last: Kept) -> list[list[K
         lives.kill(tool, *arguments, at="record_data", most=MOST_LINES) for _ in range(KILLS)
     ]
     running = lives.start(tool, *arguments)
-    running.await_line(f'"value":"{last.value}"')
+    running.await_line(f'"value":"{copies[-1].value}"')
     printed.append(running.stop())
-    read = [kept(said(one, "record_data")) for one in printed]
-    for one, mine, later in zip(printed, read, read[1:], strict=False):
-        commits = said(one, "offsets_committed")
-        committed = commits[-1]["offsets"][0]["offset"] if commits else 0
-        assert committed <= later[0].offset <= mine[-1].offset + TRANSACTION
-    return read
+    end, committed = 0, 0
+    for one in printed:
+        read = kept(said(one, "record_data"))
+        start = copies.index(read[0])
+        assert read == copies[start : start + len(read)]
+        assert start <= end
+        assert committed <= read[0].offset
+        end = start + len(read)
+        for commit in said(one, "offsets_committed"):
+            committed = commit["offsets"][0]["offset"]
 
 
 def test_kafkas_own_test_programs_killed_at_random(
@@ -164,6 +169,4 @@ def test_kafkas_own_test_programs_killed_at_random(
     copies = copy(lives, bootstrap, topic)
     assert [each.value for each in copies] == values
     assert len(in_log(bootstrap, f"{topic}-copy", "read_uncommitted")) > len(copies)
-    for read in consume(lives, bootstrap, topic, copies[-1]):
-        start = copies.index(read[0])
-        assert read == copies[start : start + len(read)]
+    consume(lives, bootstrap, topic, copies)

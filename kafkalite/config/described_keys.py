@@ -134,7 +134,6 @@ group.streams.task.offset.interval.ms INT 1.. = 60000
 internal.metadata.delete.delay.millis LONG = 60000
 internal.metadata.log.segment.bytes INT
 internal.metadata.max.batch.size.in.bytes INT = 8388608
-producer.id.expiration.check.interval.ms INT 1.. = 600000
 remote.log.index.file.cache.ttl.ms LONG -1.. = 900000
 remote.log.manager.task.retry.backoff.max.ms LONG 1.. = 30000
 remote.log.manager.task.retry.backoff.ms LONG 1.. = 500

@@ -111,6 +111,14 @@ LOG_KEYS = (
         minimum=1,
     ),
     ConfigKey(
+        "producer.id.expiration.check.interval.ms",
+        INT,
+        "600000",
+        "How often producers that have been silent for so long are looked for.",
+        minimum=1,
+        is_internal=True,
+    ),
+    ConfigKey(
         "metadata.log.segment.bytes",
         INT,
         "1073741824",

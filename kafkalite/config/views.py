@@ -169,6 +169,7 @@ class BrokerConfig(NamedTuple):
     log_flush_offset_checkpoint_interval_ms: int = 60_000
     log_flush_start_offset_checkpoint_interval_ms: int = 60_000
     producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
     replica_lag_time_max_ms: int = 30_000
     replica_selector_class: str | None = None
     """A Java class; see `replica.read_replica`."""

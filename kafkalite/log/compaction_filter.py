@@ -133,7 +133,7 @@ class BatchFilter:
         return None
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
-        if header.producer_id == NO_PRODUCER_ID:
+        if header.producer_id <= NO_PRODUCER_ID:
             return False
         last = self._last_records.get(header.producer_id)
         if last is None:

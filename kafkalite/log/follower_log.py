@@ -97,7 +97,7 @@ def _write(log: PartitionLog, records: memoryview, headers: list[BatchHeader]) -
     for header in headers:
         base_offset = header.base_offset
         segment.added(base_offset, header.last_offset, header.max_timestamp, header.size_bytes)
-        if header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id > NO_PRODUCER_ID:
             take_in_appended(log.producers, segment, records, position, header, base_offset)
         position += header.size_bytes
     log.end_offset = headers[-1].next_offset

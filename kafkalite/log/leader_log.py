@@ -41,7 +41,7 @@ def append_as_leader(
     else:
         records, header = validator.recompress(records, now, origin)
     base_offset = log.end_offset
-    has_producer = header.producer_id != NO_PRODUCER_ID
+    has_producer = header.producer_id > NO_PRODUCER_ID
     if has_producer:
         if origin is _CLIENT:
             duplicate = log.producers.check(header, base_offset)

@@ -69,7 +69,7 @@ def replay_producers(
 def _take_in(producers: ProducerStates, segment: Segment, batch: StoredBatch) -> None:
     """Let a batch of the segment tell on its producer, if it has one, and what it aborts."""
     header = batch.header
-    if header.producer_id == NO_PRODUCER_ID:
+    if header.producer_id <= NO_PRODUCER_ID:
         return
     if not header.is_control:
         producers.appended(header, header.base_offset, header.max_timestamp)

@@ -167,6 +167,8 @@ class ProducerStates:
         """
         state = self._states.get(header.producer_id)
         if state is None:
+            if header.producer_epoch < NO_PRODUCER_EPOCH:
+                self._check_epoch(ProducerState(header.producer_id), header.producer_epoch, offset)
             return None
         if not state.is_followed_by(header):
             duplicate = state.find_duplicate(header)

@@ -46,7 +46,7 @@ def recall_batches(
     found: dict[ProducerId, list[BatchHeader]] = {}
     with suppress(CorruptRecordError, OSError):
         for header in _last_headers(before[-_SEGMENTS:], snapshot_offset):
-            if header.producer_id != NO_PRODUCER_ID and not header.is_control:
+            if header.producer_id > NO_PRODUCER_ID and not header.is_control:
                 found.setdefault(header.producer_id, []).append(header)
     for producer_id, headers in found.items():
         state = producers.get(producer_id)

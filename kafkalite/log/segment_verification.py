@@ -177,7 +177,7 @@ class SegmentWalk:
         self, batch: StoredBatch, base: Offset, aborted: dict[Offset, AbortedTransaction]
     ) -> Iterator[Finding]:
         header = batch.header
-        if not header.is_transactional or header.producer_id == NO_PRODUCER_ID:
+        if not header.is_transactional or header.producer_id <= NO_PRODUCER_ID:
             return
         if not header.is_control:
             self._open_since.setdefault(header.producer_id, header.base_offset)

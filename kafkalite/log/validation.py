@@ -194,7 +194,7 @@ class BatchValidator:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if is_client and (
             attributes & CONTROL_BIT
-            or (header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0)
+            or (header.producer_id > NO_PRODUCER_ID and header.base_sequence < 0)
         ):
             raise KafkaError(ErrorCode.INVALID_RECORD)
         return header

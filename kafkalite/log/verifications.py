@@ -3,6 +3,10 @@ belongs to a transaction and the append the transaction may end, and its records
 in the partition for ever. And of those that were refused the first has to come again before the
 others.
 
+Kafka differs: a batch of a later epoch, which the coordinator refuses, leaves the partition waiting
+for its sequence there, also amid the transaction that is open, whose next batch is told
+OUT_OF_ORDER_SEQUENCE_NUMBER. Here an open transaction waits for nobody else's batch.
+
 Source: Kafka's `VerificationGuard` and `VerificationStateEntry`.
 """
 

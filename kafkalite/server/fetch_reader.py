@@ -49,6 +49,7 @@ from kafkalite.types import (
 )
 
 _FIRST_VERSION_WITH_RACKS = 11
+_FIRST_VERSION_WITH_IDS = 13
 _FIRST_VERSION_WITH_LEADERS = 16
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 _LEADER_ERRORS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -60,6 +61,7 @@ class FetchReader:
     __slots__ = (
         "_after_wait",
         "_budget",
+        "_by_id",
         "_ctx",
         "_follower",
         "_is_committed",
@@ -87,6 +89,7 @@ class FetchReader:
         self._is_committed = request.isolation_level == READ_COMMITTED
         self._follower = replica_of(request)
         self._replica_epoch = BrokerEpoch(request.replica_state.replica_epoch)
+        self._by_id = ctx.version >= _FIRST_VERSION_WITH_IDS
         self._must_lead = ctx.version < _FIRST_VERSION_WITH_RACKS
         self._moved_leaders: set[BrokerId] = set()
         rack = request.rack_id
@@ -109,7 +112,7 @@ class FetchReader:
         replicas = self._ctx.services.replicas
         self.found = partition = None
         try:
-            if topic_id != ZERO_UUID:
+            if self._by_id:
                 partition = replicas.find_by_id(topic_id, asked.partition)
             else:
                 partition = replicas.find(topic, asked.partition)

@@ -27,9 +27,6 @@ from kafkalite.server.periodic import Periodic
 from kafkalite.server.retention_checks import RetentionChecks
 from kafkalite.types import Offset, TopicPartition
 
-PRODUCER_CHECK_INTERVAL_MS = 600_000
-"""`producer.id.expiration.check.interval.ms`, an internal setting of Kafka's with this default."""
-
 
 class Housekeeping:
     """Of one log folder: deletes old segments, compacts and syncs logs, writes checkpoints, forgets
@@ -134,8 +131,8 @@ class Housekeeping:
             Periodic(
                 self._clock,
                 self._expire_producers,
-                first_after_ms=PRODUCER_CHECK_INTERVAL_MS,
-                interval_ms=PRODUCER_CHECK_INTERVAL_MS,
+                first_after_ms=config.producer_id_expiration_check_interval_ms,
+                interval_ms=config.producer_id_expiration_check_interval_ms,
             )
         )
         self._cleaner.start(partitions)

@@ -126,7 +126,12 @@ class Partition(PartitionWaits):
 
     @property
     def last_stable_offset(self) -> Offset:
-        """Below it (exclusive) every record's transaction has ended: what `read_committed` sees."""
+        """Below it (exclusive) every record's transaction has ended: what `read_committed` sees.
+
+        Kafka differs: where records of an open transaction were deleted up to an offset amid a
+        batch, it tells that batch's first offset, which is before the log's start. Here the start
+        is told.
+        """
         stable = self.log.producers.last_stable_offset(self.high_watermark)
         return max(stable, min(self.log.log_start_offset, self.high_watermark))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kafkalite.coordinator.transactions.verification import Codes
+from kafkalite.coordinator.transactions.verification import Refusal
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import UnfitBatchesError
@@ -31,11 +31,12 @@ from kafkalite.server.moved_leaders import current_leader
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommittedTo, CommitWait, Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import ZERO_UUID, BrokerId, Offset, TimestampMs, TopicPartition
+from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition
 
 _ADMIN_CLIENT = "__admin_client"
 """The one client id that may append to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`)."""
 _FIRST_VERSION_WITH_LEADERS = 10
+_FIRST_VERSION_WITH_IDS = 13
 _TOLD = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP, ErrorCode.CORRUPT_MESSAGE)
 """Refusals whose reason Kafka tells the client; of others the code alone."""
 _TOLD_WITHOUT_LOG = (
@@ -52,6 +53,18 @@ _TOLD_WITHOUT_LOG = (
 
 class UnverifiedError(KafkaError):
     """The partition does not belong to the producer's transaction; no log was asked."""
+
+
+class Unfit(NamedTuple):
+    """A batch that does not fit its transaction."""
+
+    why: Refusal
+    by_log: bool
+    """Or else by its transaction's coordinator."""
+
+
+Refused = dict[TopicPartition, Unfit]
+"""What each partition's batch is refused with."""
 
 
 class Uncommitted(NamedTuple):
@@ -76,17 +89,17 @@ def _outcome(of: Uncommitted) -> ErrorCode:
 class ProduceAppender:
     """The appends of one request, and what is to be done after them."""
 
-    __slots__ = ("acks", "ctx", "moved_leaders", "now", "refused", "uncommitted", "unverified")
+    __slots__ = ("acks", "ctx", "moved_leaders", "now", "refused", "refused_before", "uncommitted")
 
     def __init__(
         self,
         ctx: RequestContext,
         acks: int,
         now: TimestampMs,
-        unverified: Codes | None = None,
+        refused: Refused | None = None,
     ) -> None:
-        """`unverified`: of the partitions that the transaction's coordinator was asked about."""
-        self.unverified = unverified
+        """`refused`: partitions whose batch does not fit its transaction."""
+        self.refused_before = refused or {}
         self.ctx = ctx
         self.acks = acks
         self.now = now
@@ -102,8 +115,8 @@ class ProduceAppender:
         partition: Partition | None = None
         try:
             partition = self._find(topic, data.index)
-            if self.unverified is not None:
-                self._check_verified(self.unverified, partition)
+            if self.refused_before:
+                self._check_verified(partition)
             if partition.is_internal and self.ctx.client_id != _ADMIN_CLIENT:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
             records = data.records
@@ -128,10 +141,10 @@ class ProduceAppender:
             self.uncommitted.append(Uncommitted(partition, end, response))
         return response
 
-    def _check_verified(self, unverified: Codes, partition: Partition) -> None:
-        code = unverified.get(TopicPartition(partition.topic, partition.index))
-        if code:
-            raise UnverifiedError(code)
+    def _check_verified(self, partition: Partition) -> None:
+        refusal = self.refused_before.get(TopicPartition(partition.topic, partition.index))
+        if refusal is not None:
+            raise (KafkaError if refusal.by_log else UnverifiedError)(*refusal.why)
 
     def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
@@ -159,7 +172,7 @@ class ProduceAppender:
 
     def _find(self, topic: TopicProduceData, index: int) -> Partition:
         replicas = self.ctx.services.replicas
-        if topic.topic_id != ZERO_UUID:
+        if self.ctx.version >= _FIRST_VERSION_WITH_IDS:
             return replicas.find_by_id(topic.topic_id, index)
         return replicas.find(topic.name, index)
 
@@ -168,7 +181,9 @@ class ProduceAppender:
     ) -> PartitionProduceResponse:
         self.refused = True
         code = code_for(error)
-        reason = error.message if isinstance(error, KafkaError) and code in _TOLD else None
+        reason = None
+        if isinstance(error, KafkaError) and (code in _TOLD or isinstance(error, UnverifiedError)):
+            reason = error.message
         response = PartitionProduceResponse(
             index=index,
             error_code=code,

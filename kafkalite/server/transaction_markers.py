@@ -89,10 +89,10 @@ class MarkerWriter:
     def _write_one(
         self, marker: Marker, to: TopicPartition, timeout_ms: int, on_code: OnCode
     ) -> None:
-        if marker.producer_epoch < 0:
-            on_code(ErrorCode.UNKNOWN_SERVER_ERROR)
-        elif to.topic not in self._replicas.image.topics:
+        if to.topic not in self._replicas.image.topics:
             on_code(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif marker.producer_id < 0 or marker.producer_epoch < 0:
+            on_code(ErrorCode.UNKNOWN_SERVER_ERROR)
         elif to.topic == CONSUMER_OFFSETS:
             self._tell_groups(marker, to, on_code)
         else:

@@ -17,7 +17,7 @@ from kafkalite.coordinator.transactions.events import (
 )
 from kafkalite.coordinator.transactions.verification import (
     Client,
-    Codes,
+    Refusals,
     question,
     refusals,
     what_cannot_be_added,
@@ -57,17 +57,17 @@ def verify(
     producer: Producer,
     partitions: frozenset[TopicPartition],
     client: Client,
-    on_codes: Callable[[Codes], None],
+    on_refusals: Callable[[Refusals], None],
 ) -> None:
-    """Call `on_codes`, now or later, with what each partition's append is to be refused with."""
+    """Call `on_refusals`, now or later, with what partitions' appends are to be refused with."""
     verifies = transactions.verifies_partitions
     asked = question(transactional_id, producer, partitions, client, verifies=verifies)
     if asked is None:
-        on_codes({})
+        on_refusals({})
         return
 
     def on_reply(reply: object) -> None:
         assert isinstance(reply, PartitionsAdded | PartitionsVerified | KafkaError), reply
-        on_codes(refusals(asked, reply, client))
+        on_refusals(refusals(asked, reply, client))
 
     transactions.ask_wherever(asked, on_reply)

@@ -12,7 +12,7 @@ from kafkalite.coordinator.groups.offset_events import (
     OffsetToCommit,
 )
 from kafkalite.coordinator.transactions.events import Producer
-from kafkalite.coordinator.transactions.verification import Client, Codes
+from kafkalite.coordinator.transactions.verification import Client, Refusal, Refusals
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
@@ -71,8 +71,8 @@ def commit_in_transaction(
         bumps_epoch=client is Client.LEAVES_ADDING,
     )
 
-    def on_codes(codes: Codes) -> None:
-        code = codes.get(home, ErrorCode.NONE)
+    def on_refusals(refusals: Refusals) -> None:
+        code, _ = refusals.get(home, Refusal(ErrorCode.NONE))
         if not code and not producers.is_in_transaction(producer.id, producer.epoch):
             code = producers.verifications.refusal(producer.id, verification, NO_SEQUENCE)
         if code is ErrorCode.NOT_ENOUGH_REPLICAS:
@@ -83,4 +83,4 @@ def commit_in_transaction(
             groups.ask(request.group_id, event, on_reply)
 
     transactions, id = ctx.services.transactions, request.transactional_id
-    verify(transactions, id, producer, frozenset({home}), client, on_codes)
+    verify(transactions, id, producer, frozenset({home}), client, on_refusals)

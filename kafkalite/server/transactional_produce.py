@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kafkalite.coordinator.transactions.events import Producer
-from kafkalite.coordinator.transactions.verification import Client, Codes
+from kafkalite.coordinator.transactions.verification import Client, Refusal, Refusals
 from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.verifications import Verification
 from kafkalite.protocol.messages.produce import (
@@ -21,17 +21,18 @@ from kafkalite.protocol.messages.produce import (
 )
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.server.partition import Partition
+from kafkalite.server.produce_appender import Refused, Unfit
 from kafkalite.server.produce_order import KeptProduce
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transaction_verification import verify
-from kafkalite.types import ZERO_UUID, TimestampMs, TopicPartition
+from kafkalite.types import NO_PRODUCER_ID, ZERO_UUID, TimestampMs, TopicPartition
 
 _FIRST_VERSION_WITH_ABORTABLE = 11
 _FIRST_VERSION_THAT_ADDS = 12
 
-Append = Callable[[ProduceRequest, Codes], "ProduceResponse | Parked | None"]
-"""Appends all of the request, but to the partitions that have a code."""
+Append = Callable[[ProduceRequest, Refused], "ProduceResponse | Parked | None"]
+"""Appends all of the request, but to the partitions that are refused."""
 Refuse = Callable[[ProduceRequest, ErrorCode, str], ProduceResponse | None]
 """The same code for every partition."""
 
@@ -81,9 +82,10 @@ class _Asked(NamedTuple):
 
     def refusal(self) -> ErrorCode:
         """What the log has against it when the coordinator has nothing: to be asked right before
-        the append, which refuses what is led elsewhere by then."""
+        the append, which refuses what is led elsewhere by then, and what is internal."""
         batch = self.batch
-        if batch.is_amid_a_transaction or batch.partition.leader is None:
+        partition = batch.partition
+        if batch.is_amid_a_transaction or partition.leader is None or partition.is_internal:
             return ErrorCode.NONE
         if self.client is Client.LEAVES_ADDING and batch.has_a_gap:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -114,21 +116,28 @@ def append_verified(
         return append(request, {})
     now = ctx.services.clock.now_ms()
     asked = [_Asked.of(batch, client, now) for batch in first.values() if not batch.is_fenced]
-    codes_of_fenced = {
-        place: ErrorCode.INVALID_PRODUCER_EPOCH for place, batch in first.items() if batch.is_fenced
+    fenced: Refused = {
+        place: Unfit(Refusal(ErrorCode.INVALID_PRODUCER_EPOCH), by_log=False)
+        for place, batch in first.items()
+        if batch.is_fenced
     }
     if not asked:
-        return append(request, codes_of_fenced)
-    arrived: list[Codes] = []
+        return append(request, fenced)
+    arrived: list[Refused] = []
     waiting: _Waiting | None = None
 
-    def on_codes(told: Codes) -> None:
-        codes = codes_of_fenced | {each.batch.place: each.refusal() for each in asked}
-        codes |= {place: code for place, code in told.items() if code}
+    def on_refusals(told: Refusals) -> None:
+        refused = fenced.copy()
+        for each in asked:
+            place = each.batch.place
+            if why := told.get(place):
+                refused[place] = Unfit(why, by_log=False)
+            elif code := each.refusal():
+                refused[place] = Unfit(Refusal(code), by_log=True)
         if waiting is None:
-            arrived.append(codes)
+            arrived.append(refused)
         else:
-            waiting.go_on(lambda kept: append(kept, codes))
+            waiting.go_on(lambda kept: append(kept, refused))
 
     verify(
         transactions,
@@ -136,7 +145,7 @@ def append_verified(
         batches[0].producer,
         frozenset(each.batch.place for each in asked),
         client,
-        on_codes,
+        on_refusals,
     )
     if arrived:
         return append(request, arrived[0])
@@ -194,6 +203,7 @@ def _transactional(ctx: RequestContext, request: ProduceRequest) -> Iterator[_Ba
                     partition = replicas.find(topic.name, data.index)
             except (KafkaError, CorruptRecordError):
                 continue
-            if header.is_transactional:
+            # One without a producer ends with no transaction: nothing is asked about it.
+            if header.is_transactional and header.producer_id > NO_PRODUCER_ID:
                 producer = Producer(header.producer_id, header.producer_epoch)
                 yield _Batch(partition, producer, header.base_sequence)

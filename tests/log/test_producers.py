@@ -112,6 +112,13 @@ def test_an_epoch_gone_by_is_refused(states: ProducerStates) -> None:
     )
 
 
+def test_the_first_epoch_may_be_none_and_no_lower(states: ProducerStates) -> None:
+    error = refusal(states, header(0, epoch=-2))
+    assert error.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert error.message.endswith("is -2, which is smaller than the last seen epoch -1")
+    appended(states, header(0, epoch=-1), 0)
+
+
 def test_transactions(states: ProducerStates) -> None:
     appended(states, header(0, transactional=True), 5)
     appended(states, header(1, transactional=True), 6)

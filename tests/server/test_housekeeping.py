@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.produce import ProduceResponse
-from kafkalite.server.housekeeping import PRODUCER_CHECK_INTERVAL_MS
 from tests.server import requests
 from tests.server.requests import produce, produced
 from tests.server.running import PRODUCE, Running, served
 
 
-@served(producer_id_expiration_ms="1000", connections_max_idle_ms="-1")
+@served(
+    producer_id_expiration_ms="1000",
+    producer_id_expiration_check_interval_ms="5000",
+    connections_max_idle_ms="-1",
+)
 async def test_producers_that_fell_silent_are_forgotten_again_and_again(running: Running) -> None:
     await running.create("t")
     client = await running.client()
@@ -26,4 +29,4 @@ async def test_producers_that_fell_silent_are_forgotten_again_and_again(running:
     for round in range(3):
         assert await append() == round
         assert await append() == round
-        await running.wait_ms(PRODUCER_CHECK_INTERVAL_MS + 1)
+        await running.wait_ms(5_001)

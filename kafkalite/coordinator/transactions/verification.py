@@ -9,7 +9,7 @@ Source: Kafka's `AddPartitionsToTxnManager`, `ReplicaManager.handleProduceAppend
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafkalite.coordinator.transactions.events import (
     AddPartitions,
@@ -24,7 +24,18 @@ from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.types import TopicPartition
 
 Codes = dict[TopicPartition, ErrorCode]
-"""What each partition's append is refused with; NONE, or left out: it is not."""
+"""What the coordinator says of each partition."""
+
+
+class Refusal(NamedTuple):
+    """What an append is refused with."""
+
+    code: ErrorCode
+    message: str = ""
+
+
+Refusals = dict[TopicPartition, Refusal]
+"""Of the partitions whose append is refused."""
 
 _BUMPS_EPOCHS: Final = 2
 _TRY_AGAIN: Final = (
@@ -74,7 +85,7 @@ def refusals(
     asked: AddPartitions | VerifyPartitions,
     reply: PartitionsAdded | PartitionsVerified | KafkaError,
     client: Client,
-) -> Codes:
+) -> Refusals:
     """What the coordinator's answer means for each partition, as that client is told it."""
     if isinstance(reply, PartitionsAdded):
         return {}
@@ -82,19 +93,23 @@ def refusals(
         codes = reply.codes
     else:
         codes = dict.fromkeys(sorted(asked.partitions), reply.code)
-    return {partition: _told(code, client) for partition, code in codes.items()}
+    return {partition: _told(code, client) for partition, code in codes.items() if code}
 
 
-def _told(code: ErrorCode, client: Client) -> ErrorCode:
+def _told(code: ErrorCode, client: Client) -> Refusal:
     if code is ErrorCode.PRODUCER_FENCED:
-        return ErrorCode.INVALID_PRODUCER_EPOCH
+        return Refusal(ErrorCode.INVALID_PRODUCER_EPOCH)
     if code is ErrorCode.TRANSACTION_ABORTABLE and client is Client.OLD:
-        return ErrorCode.INVALID_TXN_STATE
-    if code in _TRY_AGAIN:
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    if code is ErrorCode.CONCURRENT_TRANSACTIONS and client is not Client.LEAVES_ADDING:
-        return ErrorCode.NOT_ENOUGH_REPLICAS
-    return code
+        return Refusal(ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction")
+    if code in _TRY_AGAIN or (
+        code is ErrorCode.CONCURRENT_TRANSACTIONS and client is not Client.LEAVES_ADDING
+    ):
+        return Refusal(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            "Unable to verify the partition has been added to the transaction. Underlying error: "
+            + code.name,
+        )
+    return Refusal(code)
 
 
 def what_cannot_be_added(

@@ -10,6 +10,9 @@ the others are told OPERATION_NOT_ATTEMPTED. Clients of version 2 of the protoco
 first Produce adds.
 
 Kafka differs: it never answers a request of version 4 or later without transactions.
+
+Kafka differs: of transactions of one id in a request it adds the last one's partitions alone, and
+answers each with the first one's. Here each is looked at by itself.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def handle(
     ctx: RequestContext, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse | Parked:
     """Ask the coordinator of each id."""
-    ids = list(dict.fromkeys(request.transactional_ids))
+    ids = request.transactional_ids
 
     def answer(replies: list[object] | KafkaError) -> DescribeTransactionsResponse:
         each = [replies] * len(ids) if isinstance(replies, KafkaError) else replies

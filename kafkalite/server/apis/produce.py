@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from kafkalite.coordinator.transactions.verification import Codes
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
@@ -41,7 +40,7 @@ from kafkalite.protocol.records.compression import Compression
 from kafkalite.replica.held_back import ACKS_NONE, VALID_ACKS
 from kafkalite.server.apis.api import Api
 from kafkalite.server.moved_leaders import endpoints
-from kafkalite.server.produce_appender import ProduceAppender
+from kafkalite.server.produce_appender import ProduceAppender, Refused
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transactional_produce import append_verified
@@ -78,12 +77,12 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pa
 
 
 def append(
-    ctx: RequestContext, request: ProduceRequest, unverified: Codes | None = None
+    ctx: RequestContext, request: ProduceRequest, refused: Refused | None = None
 ) -> ProduceResponse | Parked | None:
-    """As `handle`, of a request that is in order, here and now; but to partitions that have a code
-    in `unverified`."""
+    """As `handle`, of a request that is in order, here and now; but to partitions that are
+    `refused` before."""
     acks = request.acks
-    appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms(), unverified)
+    appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms(), refused)
     response = ProduceResponse(
         responses=[
             TopicProduceResponse(

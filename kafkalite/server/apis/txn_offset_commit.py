@@ -57,6 +57,8 @@ def handle(
 
     if not offsets:
         return answer(OffsetsCommitted(()))
+    if not request.group_id:
+        return answer(KafkaError(ErrorCode.INVALID_GROUP_ID))
     submit = partial(commit_in_transaction, ctx, request, tuple(offsets.values()))
     return ask_for(ctx, submit, OffsetsCommitted, answer)
 

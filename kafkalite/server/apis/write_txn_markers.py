@@ -4,10 +4,17 @@ partitions.
 Versions: 1 to 2.
 - 1 flexible. 2 the version of the transaction protocol (KIP-1228): under version 2 a marker's epoch
   is above its transaction's.
+
+Kafka differs: a producer id or an epoch below 0 there makes an UNKNOWN_SERVER_ERROR of all markers
+of the request, though those before it are written. Here it does of those markers alone.
+
+Kafka differs: it gives no answer to some requests that name a partition twice, or in which one
+marker has partitions that are there and another has none. Here all are answered.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from kafkalite.errors import ErrorCode, KafkaError
@@ -45,7 +52,7 @@ def handle(
     def answer(replies: list[object] | KafkaError) -> WriteTxnMarkersResponse:
         if isinstance(replies, KafkaError):
             return refuse(request, replies.code, replies.message)
-        return WriteTxnMarkersResponse(markers=list(map(_result, request.markers, replies)))
+        return _response(zip(request.markers, replies, strict=True))
 
     asks = [partial(_write, ctx, marker) for marker in request.markers]
     return ask_for(ctx, partial(ask_each, asks), list, answer)
@@ -55,10 +62,8 @@ def refuse(
     request: WriteTxnMarkersRequest, code: ErrorCode, message: str
 ) -> WriteTxnMarkersResponse:
     """The same code for every partition."""
-    return WriteTxnMarkersResponse(
-        markers=[
-            _result(marker, dict.fromkeys(_partitions(marker), code)) for marker in request.markers
-        ]
+    return _response(
+        (marker, dict.fromkeys(_partitions(marker), code)) for marker in request.markers
     )
 
 
@@ -83,21 +88,31 @@ def _partitions(marker: WritableTxnMarker) -> list[TopicPartition]:
     ]
 
 
-def _result(marker: WritableTxnMarker, codes: object) -> WritableTxnMarkerResult:
-    assert isinstance(codes, dict), codes
-    return WritableTxnMarkerResult(
-        producer_id=marker.producer_id,
-        topics=[
-            WritableTxnMarkerTopicResult(
-                name=topic.name,
-                partitions=[
-                    WritableTxnMarkerPartitionResult(
-                        partition_index=index,
-                        error_code=codes[TopicPartition(topic.name, index)],
-                    )
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in marker.topics
-        ],
+def _response(
+    replies: Iterable[tuple[WritableTxnMarker, object]],
+) -> WriteTxnMarkersResponse:
+    """A producer's markers are answered in one place, each partition with what the last of them
+    was; one without partitions is not answered."""
+    by_producer: dict[int, dict[TopicPartition, ErrorCode]] = {}
+    for marker, codes in replies:
+        assert isinstance(codes, dict), codes
+        if codes:
+            by_producer.setdefault(marker.producer_id, {}).update(codes)
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(producer_id=producer_id, topics=_topics(codes))
+            for producer_id, codes in by_producer.items()
+        ]
     )
+
+
+def _topics(codes: dict[TopicPartition, ErrorCode]) -> list[WritableTxnMarkerTopicResult]:
+    topics: dict[str, WritableTxnMarkerTopicResult] = {}
+    for to, code in codes.items():
+        topic = topics.setdefault(
+            to.topic, WritableTxnMarkerTopicResult(name=to.topic, partitions=[])
+        )
+        topic.partitions.append(
+            WritableTxnMarkerPartitionResult(partition_index=to.partition, error_code=code)
+        )
+    return list(topics.values())

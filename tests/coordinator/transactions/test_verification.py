@@ -69,12 +69,31 @@ def test_what_is_asked(*, verifies: bool) -> None:
 def test_each_client_is_told_what_it_knows(code: str, old: str, abortable: str, adds: str) -> None:
     for client, told in ((OLD, old), (ABORTABLE, abortable), (ADDS, adds)):
         one = PartitionsVerified({PARTITION: ErrorCode[code], OTHER: ErrorCode.NONE})
-        assert refusals(VERIFY, one, client) == {
-            PARTITION: ErrorCode[told],
-            OTHER: ErrorCode.NONE,
-        }
+        of_one = refusals(VERIFY, one, client)
         whole = refusals(VERIFY, KafkaError(ErrorCode[code]), client)
-        assert whole == dict.fromkeys(BOTH, ErrorCode[told])
+        if code == "NONE":
+            assert of_one == whole == {}
+        else:
+            assert {place: why.code for place, why in of_one.items()} == {
+                PARTITION: ErrorCode[told]
+            }
+            assert whole == dict.fromkeys(BOTH, of_one[PARTITION])
+
+
+def test_some_are_told_why() -> None:
+    for code, client, why in (
+        ("TRANSACTION_ABORTABLE", OLD, "Partition was not added to the transaction"),
+        ("TRANSACTION_ABORTABLE", ABORTABLE, ""),
+        ("CONCURRENT_TRANSACTIONS", ADDS, ""),
+        (
+            "CONCURRENT_TRANSACTIONS",
+            OLD,
+            "Unable to verify the partition has been added to the transaction. "
+            "Underlying error: CONCURRENT_TRANSACTIONS",
+        ),
+    ):
+        told = refusals(VERIFY, KafkaError(ErrorCode[code]), client)
+        assert told[PARTITION].message == why
 
 
 def test_what_was_added_is_not_refused() -> None:
