@@ -1,7 +1,7 @@
 """Clusters of three brokers side by side: kafkalite in one process and in three, and Apache Kafka.
 
     cluster.py WHAT [--kinds one,processes,kafka] [--rounds N]
-               [--partitions N] [--folder DIR] --out FILE.jsonl
+               [--partitions N] [--session-ms N] [--folder DIR] --out FILE.jsonl
     cluster.py report FILE.jsonl
 
 WHAT: throughput, failover, controller, or some with commas between.
@@ -21,11 +21,12 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cluster_kinds
 from cluster_clients import SteadyProducer, first_raw_ack
 from cluster_kinds import IDS, KINDS, Kind, bootstrap, controller
 from confluent_kafka import KafkaError, KafkaException
@@ -49,6 +50,7 @@ def create(
     has a leader as any of the brokers tells it."""
     alive = [address for id, address in kind.addresses.items() if id != without]
     name = f"t-{uuid.uuid4().hex[:8]}"
+    spent = _cpu_s(kind, without)
     begun = time.monotonic()
     while not _is_created(alive, name, assignment, 1 if without in IDS else 100):
         if time.monotonic() - begun > 100:
@@ -56,7 +58,16 @@ def create(
     answered = time.monotonic()
     for address in alive:
         _wait_for_leaders(address, name, len(assignment))
-    return name, {"answer s": answered - begun, "usable s": time.monotonic() - begun}
+    usable = time.monotonic()
+    cpu_s = _cpu_s(kind, without) - spent
+    return name, {"answer s": answered - begun, "usable s": usable - begun, "cpu s": cpu_s}
+
+
+def _cpu_s(kind: Kind, without: int) -> float:
+    """Of the brokers' processes, but the one of a broker that is dead."""
+    pids = kind.pids()
+    alive = pids if len(pids) < len(IDS) else [pids[id - 1] for id in IDS if id != without]
+    return sum(map(cpu, alive))
 
 
 def _is_created(
@@ -84,7 +95,7 @@ def _wait_for_leaders(address: str, name: str, count: int) -> None:
         found = admin.list_topics(name, 20).topics[name].partitions
         if len(found) == count and all(each.leader >= 0 for each in found.values()):
             return
-        time.sleep(0.01)
+        time.sleep(_pause_s(found))
     raise SystemExit(f"{address}: {name} has no leaders after 120 s")
 
 
@@ -141,6 +152,7 @@ def fail_controller(kind: Kind, partitions: int) -> Iterator[tuple[str, Values]]
     left = [id for id in IDS if id != decides]
     admin = AdminClient({"bootstrap.servers": ",".join(kind.addresses[id] for id in left)})
     admin.list_topics(timeout=20)
+    spent = _cpu_s(kind, decides)
     killed = time.monotonic()
     kind.kill(decides)
     with ThreadPoolExecutor() as pool:
@@ -148,12 +160,13 @@ def fail_controller(kind: Kind, partitions: int) -> Iterator[tuple[str, Values]]
         create(kind, [left], without=decides)
         created = time.monotonic() - killed
         took = moved.result() - killed
+    cpu_s = _cpu_s(kind, decides) - spent
     kind.restart(decides)
     _wait_in_sync(kind)
     admin.delete_topics([name], operation_timeout=60)[name].result()
     yield (
         f"controller killed, {partitions} partitions",
-        {"topic created s": created, "all leaders moved s": took},
+        {"topic created s": created, "all leaders moved s": took, "cpu s": cpu_s},
     )
 
 
@@ -163,8 +176,13 @@ def _wait_for_moves(admin: AdminClient, name: str, dead: int) -> float:
         found = admin.list_topics(name, 20).topics[name].partitions.values()
         if all(each.leader >= 0 and each.leader != dead for each in found):
             return time.monotonic()
-        time.sleep(0.01)
+        time.sleep(_pause_s(found))
     raise SystemExit(f"partitions of {name} had no other leader than {dead} in 90 s")
+
+
+def _pause_s(partitions: Collection[object]) -> float:
+    """Between two looks at a topic: whoever is asked spends some 50 us on each partition."""
+    return max(0.01, len(partitions) / 10_000)
 
 
 def _spread(partitions: int) -> list[list[int]]:
@@ -184,7 +202,7 @@ def _wait_in_sync(kind: Kind) -> None:
             if len(p.replicas) == len(IDS)
         ):
             return
-        time.sleep(0.1)
+        time.sleep(max(0.1, *(_pause_s(each.partitions) for each in topics)))
     raise SystemExit(f"{kind.name}: not all in sync in 90 s")
 
 
@@ -256,9 +274,11 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--partitions", type=int, default=1000)
+    parser.add_argument("--session-ms", type=int, default=cluster_kinds.SESSION_MS)
     parser.add_argument("--folder", type=Path, help="where data goes, and stays")
     parser.add_argument("--out", type=Path)
     o = parser.parse_args()
+    cluster_kinds.SESSION_MS = o.session_ms
     if o.what == "report" and o.file:
         report(o.file)
     elif o.out and set(o.what.split(",")) <= set(MEASURES):

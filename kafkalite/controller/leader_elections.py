@@ -4,15 +4,22 @@ Every so often preferred replicas are made leaders again, where others lead thou
 and partitions without a leader get an unclean one, where that is allowed.
 
 All that is out of balance is balanced, as Kafka does it since 4.0, which has no
-`leader.imbalance.per.broker.percentage` any more.
+`leader.imbalance.per.broker.percentage` any more. Over ZooKeeper it is as in 3.9: a broker that
+leads nine tenths of what it is preferred for is left in peace.
+
+Kafka differs: a 3.9 lets that setting say how many, and looks for the first time 5 s after its
+election. Here it is 3.9's default, and leaders stay for the interval while brokers come back.
 
 Source: Kafka's `ReplicationControlManager.electLeaders`, `maybeBalancePartitionLeaders`,
-`maybeElectUncleanLeaders` (KIP-460).
+`maybeElectUncleanLeaders` (KIP-460), `KafkaController.checkAndTriggerAutoLeaderRebalance`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
 from kafkalite.controller.events import Event
 from kafkalite.controller.partition_change import (
@@ -39,10 +46,12 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
-from kafkalite.types import NO_LEADER, TimestampMs
+from kafkalite.types import NO_LEADER, BrokerId, TimestampMs
 
 MAX_ELECTIONS_AT_ONCE = 1_000
 """By time; the others follow at once."""
+TOLERATED: Final = 0.1
+"""Over ZooKeeper: of what a broker is preferred for, the share that others may lead."""
 
 _NOT_NEEDED = PartitionAnswer(
     0, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
@@ -124,19 +133,36 @@ def _elect(
 
 def balance_leaders(image: MetadataImage, settings: ControllerSettings) -> list[Change]:
     """Records that have preferred replicas lead, wherever they can and do not."""
+    # Over ZooKeeper all at once: after a part of them the rest might be tolerated.
+    most = None if settings.over_zookeeper else MAX_ELECTIONS_AT_ONCE
+    return list(islice(_balancing(image, settings), most))
+
+
+def _balancing(image: MetadataImage, settings: ControllerSettings) -> Iterator[Change]:
     candidates = candidates_of(image)
-    records: list[Change] = []
+    tolerated = _balanced_enough(image) if settings.over_zookeeper else frozenset()
     for topic in image.topics.values():
         rules = settings.rules(image, topic)._replace(election=Election.PREFERRED)
         for index, partition in enumerate(topic.partitions):
-            if partition.leader == partition.replicas[0]:
+            preferred = partition.replicas[0]
+            if partition.leader == preferred or preferred in tolerated:
                 continue
             change = partition_change(topic, index, target_of(partition), candidates, rules=rules)
             if change is not None:
-                records.append(change)
-                if len(records) == MAX_ELECTIONS_AT_ONCE:
-                    return records
-    return records
+                yield change
+
+
+def _balanced_enough(image: MetadataImage) -> frozenset[BrokerId]:
+    preferred: Counter[BrokerId] = Counter()
+    led_elsewhere: Counter[BrokerId] = Counter()
+    for topic in image.topics.values():
+        for partition in topic.partitions:
+            broker = partition.replicas[0]
+            preferred[broker] += 1
+            led_elsewhere[broker] += partition.leader != broker
+    return frozenset(
+        id for id, count in preferred.items() if led_elsewhere[id] / count <= TOLERATED
+    )
 
 
 def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) -> list[Change]:

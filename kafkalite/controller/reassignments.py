@@ -3,6 +3,12 @@
     replicas [1 2], to be [2 3]      ->   replicas [2 3 1], adding [3], removing [1]
     3 is in sync (`isr_changes.py`)  ->   replicas [2 3]
     cancelled before that            ->   replicas [2 1]
+    to be [1 2] again                ->   replicas [1 2 3], adding [3], removing [3]
+
+The last one never ends, as in Kafka 4.4: 3 is to come and to go, until somebody cancels.
+
+Kafka differs: a 3.9 over ZooKeeper takes back at once what is added and no longer asked for
+(`ReplicaAssignment.reassignTo`). Here it is as in 4.4 there too.
 
 Source: Kafka's `ReplicationControlManager.alterPartitionReassignments`,
 `PartitionReassignmentReplicas` and `PartitionReassignmentRevert`; words were asked of the real

@@ -42,10 +42,11 @@ class ControllerSettings(NamedTuple):
     over_zookeeper: bool = False
     """As in Kafka 3.9, whose brokers may be in the cluster. Nobody is ever eligible who is not in
     sync, and the last broker to stop cleanly goes on leading what it led, for when it is back. A
-    partition whose in-sync replicas lose one with its broker goes on in a new leader epoch. No
-    level of a feature can be changed and no broker unregistered, for nothing would keep that. The
-    name of a deleted topic is taken until the store says that it is gone: brokers that are away
-    have replicas of it by that name."""
+    partition whose in-sync replicas lose one with its broker goes on in a new leader epoch. Leaders
+    are balanced where more than a tenth of a broker's is led by others. No level of a feature can
+    be changed and no broker unregistered, for nothing would keep that. The name of a deleted topic
+    is taken until the store says that it is gone: brokers that are away have replicas of it by that
+    name."""
 
     @classmethod
     def of(cls, config: BrokerConfig) -> ControllerSettings:

@@ -30,6 +30,8 @@ class Availability(NamedTuple):
     online: frozenset[BrokerId]
     """Of those: that are not fenced."""
     log_dirs: dict[BrokerId, tuple[Uuid, ...]]
+    folders: frozenset[Uuid]
+    """All of these; none where nobody tells of theirs."""
     without_listener: ErrorCode
     """What is told of a leader that lacks the listener."""
 
@@ -44,10 +46,15 @@ class Availability(NamedTuple):
 
     def offline(self, partition: PartitionImage) -> list[int]:
         """Replicas that cannot be reached, or whose log folder has failed, in their order."""
+        if self.online.issuperset(partition.replicas) and (
+            not self.folders or self.folders.issuperset(partition.directories)
+        ):
+            return []  # As nearly always: it is asked of each partition that a client is told of.
         return [
             id
             for id in partition.replicas
-            if id not in self.online or partition.is_offline(id, self.log_dirs[id])
+            if id not in self.online
+            or (self.folders and partition.is_offline(id, self.log_dirs[id]))
         ]
 
 
@@ -69,5 +76,6 @@ def availability(
         named=frozenset(broker.id for broker in named),
         online=frozenset(broker.id for broker in named if not broker.fenced),
         log_dirs={broker.id: broker.log_dirs for broker in named},
+        folders=frozenset(folder for broker in named for folder in broker.log_dirs),
         without_listener=without_listener,
     )

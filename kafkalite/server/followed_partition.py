@@ -20,6 +20,10 @@ from kafkalite.types import LeaderEpoch, Offset, TimestampMs, TopicPartition
 
 _log = logging.getLogger(__name__)
 
+_PASSING = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH)
+"""One of the two has not heard yet what the other has. That is so of thousands at once when a
+broker dies, and every second again, so it is said to those alone who ask for details."""
+
 
 class FollowedPartition:
     """In one leader epoch."""
@@ -84,7 +88,9 @@ class FollowedPartition:
             now=now,
         )
         if step is Step.WAIT:
-            _log.info("%s: its leader answers %s", self.name, ErrorCode(data.error_code).name)
+            code = ErrorCode(data.error_code)
+            level = logging.DEBUG if code in _PASSING else logging.INFO
+            _log.log(level, "%s: its leader answers %s", self.name, code.name)
         try:
             if step is Step.APPEND:
                 self._append(data, now)

@@ -215,6 +215,27 @@ def test_there_are_not_too_many_elections_at_once() -> None:
     assert timer.at_ms == NOW
 
 
+@pytest.mark.parametrize(("led_elsewhere", "moves"), [(2, 0), (3, 3)])
+def test_over_zookeeper_a_tenth_may_be_led_by_others(led_elsewhere: int, moves: int) -> None:
+    """Of what one broker is preferred for; what is out of balance of another is its own affair."""
+    image = image_of_many(partition((1, 2), (1, 2), 1))
+    ours = [partition((1, 2), (1, 2), 2)] * led_elsewhere
+    ours += [partition((1, 2), (1, 2), 1)] * (20 - led_elsewhere)
+    theirs = [partition((2, 1), (1, 2), 1)] * 2
+    topic = TopicImage("t", uuid(1), (*ours, *theirs))
+    image = image._replace(topics={"t": topic})
+    over_zookeeper = ControllerSettings(over_zookeeper=True)
+    assert len(balance_leaders(image, over_zookeeper)) == moves + 2
+    assert len(balance_leaders(image, ControllerSettings())) == led_elsewhere + 2
+
+
+def test_over_zookeeper_what_is_balanced_is_balanced_at_once() -> None:
+    """The last tenth would be left as it is else."""
+    image = image_of_many(partition((1, 2), (1, 2), 2))
+    moved = balance_leaders(image, ControllerSettings(over_zookeeper=True))
+    assert len(moved) == MAX_ELECTIONS_AT_ONCE + 1
+
+
 def test_a_term_starts_the_timers() -> None:
     settings = ControllerSettings(
         leader_balance_interval_ms=7_000, unclean_election_interval_ms=9_000

@@ -263,6 +263,25 @@ def test_what_the_real_kafka_did_with_a_dead_broker() -> None:
         assert first(on).leader == 1
 
 
+def test_what_is_to_come_and_to_go_does_neither_until_it_is_cancelled() -> None:
+    """So it was in the real cluster when 3 was back and in sync, and when it was asked for again.
+    So it was with fewer replicas than before."""
+    for target in ((1, 2), (2, 1), (1,)):
+        on = cluster()
+        move(on, 1, 3)
+        move(on, *target)
+        assert shape(on)[2] == (3,)
+        assert 3 in shape(on)[3]
+        propose(on, 1, 2, 3)
+        under_way = shape(on)
+        assert under_way[1:3] == ((1, 2, 3), (3,))
+        move(on, *target)
+        assert shape(on) == under_way
+        move(on, cancel=True)
+        assert sorted(shape(on)[0]) == [1, 2]
+        assert shape(on)[1:] == ((1, 2), (), ())
+
+
 def test_replicas_move_away_from_a_dead_broker_that_was_the_last() -> None:
     """As in the real cluster: they cannot, and yet it is asked for without an error. Back they do
     not go either: nobody is in sync."""

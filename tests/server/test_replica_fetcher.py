@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from errno import ENOSPC
 from typing import cast
@@ -227,6 +228,19 @@ def test_a_partition_that_is_refused_waits_and_others_do_not() -> None:
     world.answer()
     world.answer(data(0, batches(1)))
     assert world.partitions[0].log.end_offset == 1
+
+
+def test_what_passes_by_itself_is_not_told_of_each_of_thousands(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World(3)
+    with caplog.at_level(logging.INFO):
+        world.answer(
+            data(0, code=ErrorCode.NOT_LEADER_OR_FOLLOWER),
+            data(1, code=ErrorCode.UNKNOWN_LEADER_EPOCH),
+            data(2, code=ErrorCode.UNKNOWN_SERVER_ERROR),
+        )
+    assert caplog.messages == ["t-2: its leader answers UNKNOWN_SERVER_ERROR"]
 
 
 @pytest.mark.parametrize("is_all_refused", [False, True])

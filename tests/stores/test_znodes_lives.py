@@ -111,12 +111,33 @@ async def test_who_stayed_leads_on_in_its_epoch(simulation: Simulation) -> None:
     assert two.session.is_open
 
 
-@simulated
-async def test_a_kafka_that_is_elected_says_that_the_state_holds(simulation: Simulation) -> None:
-    cluster = Cluster()
-    other, second = unnoticed(cluster, 2, 1)
+def elect_kafka(cluster: Cluster) -> None:
+    """A broker of Kafka joins, and is the controller."""
     cluster.write(
         Create(znodes.broker_path(BrokerId(7)), KAFKA, ephemeral=True),
         Create(znodes.CONTROLLER, znodes.write_controller(BrokerId(7), 0), ephemeral=True),
     )
+
+
+@simulated
+async def test_one_that_was_elected_before_it_came_back_does_not(simulation: Simulation) -> None:
+    """That one notices, and decides."""
+    cluster = Cluster()
+    other, first = Member(cluster, 1, candidate=False), Member(cluster, 2, candidate=False)
+    controller = Member(cluster, 3)
+    controller.commit(topic("t", 1), partition(1, 0, [2, 1]))
+    controller.session.resign()
+    end(controller)
+    elect_kafka(cluster)
+    assert leads(other) == (2, 0)
+    end(first)
+    second = Member(cluster, 2, candidate=False)
+    assert leads(other) == leads(second) == (NO_LEADER, 0)
+
+
+@simulated
+async def test_a_kafka_that_is_elected_says_that_the_state_holds(simulation: Simulation) -> None:
+    cluster = Cluster()
+    other, second = unnoticed(cluster, 2, 1)
+    elect_kafka(cluster)
     assert leads(other) == leads(second) == (2, 0)

@@ -33,6 +33,7 @@ from kafkalite.protocol.messages.metadata_records import (
 from kafkalite.stores import znodes
 from kafkalite.stores.zookeeper_edits import MOST_NOTIFICATIONS
 from kafkalite.types import (
+    NO_BROKER_EPOCH,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -313,6 +314,18 @@ def test_a_move_is_asked_for_until_it_is_done(cluster: Cluster) -> None:
     assert cluster.node(znodes.REASSIGN) is None
 
 
+def test_a_replica_is_asked_for_until_it_has_come(cluster: Cluster) -> None:
+    """The replicas are those that were asked for while it is still on its way."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    wish = znodes.write_reassignments([(TopicPartition("t", 0), (BrokerId(1), BrokerId(2)))])
+    cluster.write(Create(znodes.REASSIGN, wish))
+    one.commit(changed(uuid(1), 0, replicas=[1, 2], adding_replicas=[2]))
+    assert cluster.node(znodes.REASSIGN) is not None
+    one.commit(changed(uuid(1), 0, isr=[1, 2], adding_replicas=[]))
+    assert cluster.node(znodes.REASSIGN) is None
+
+
 def test_settings_of_others_are_told(cluster: Cluster) -> None:
     one, two = Member(cluster, 1), Member(cluster, 2)
     one.commit(topic("t", 1), partition(1, 0, [1]))
@@ -389,6 +402,31 @@ def test_a_controller_that_was_removed_runs_again(cluster: Cluster) -> None:
     assert one.news() == [Deposed(), Elected(ControllerEpoch(2))]
     assert json.loads(cluster.data(znodes.CONTROLLER) or b"")["brokerid"] == 1
     assert cluster.data(znodes.CONTROLLER_EPOCH) == b"2"
+
+
+def test_an_epoch_is_not_given_twice(cluster: Cluster) -> None:
+    """Who runs has not yet heard that another was elected, and is no more."""
+    cluster.write(Create(znodes.CONTROLLER_EPOCH, b"0"))
+    one = Member(cluster, 1, candidate=False)
+    cluster.hand.multi([SetData(znodes.CONTROLLER_EPOCH, b"1")], lambda done: None)
+    one.session.run_for_controller()
+    cluster.turns.drain()
+    assert [event for event in one.heard if isinstance(event, Elected)] == [
+        Elected(ControllerEpoch(2))
+    ]
+    assert cluster.data(znodes.CONTROLLER_EPOCH) == b"2"
+
+
+def test_who_died_while_nobody_was_there_is_told_to_the_next_controller(cluster: Cluster) -> None:
+    """By what names it: who leads, and who is in sync."""
+    one, two, three = (Member(cluster, id) for id in (1, 2, 3))
+    one.commit(topic("t", 1), partition(1, 0, [2, 1], isr=[2]), partition(1, 1, [1, 3], isr=[1, 3]))
+    for each in (three, two, one):
+        each.session.close()
+    cluster.turns.drain()
+    again = Member(cluster, 1)
+    gone = [event for event in again.heard if isinstance(event, BrokerLeft)]
+    assert gone == [BrokerLeft(BrokerId(id), NO_BROKER_EPOCH) for id in (2, 3)]
 
 
 def test_a_connection_that_comes_back_finds_what_it_missed(cluster: Cluster) -> None:
