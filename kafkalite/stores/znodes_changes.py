@@ -203,8 +203,7 @@ def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Oper
             yield tuple(chunk)
             chunk, size = [fence], len(operation.path) + len(data or b"")
         chunk.append(operation)
-    if len(chunk) > 1 or not size:
-        yield tuple(chunk)
+    yield tuple(chunk)
 
 
 def _topic_data(topic: TopicImage) -> bytes:

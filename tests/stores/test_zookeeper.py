@@ -186,6 +186,18 @@ def test_settings_are_notified(cluster: Cluster) -> None:
     assert ConfigResource(4, "") not in two.image.configs
 
 
+def test_settings_that_stand_there_are_read_at_first(cluster: Cluster) -> None:
+    """No notification tells of them: those of one broker, of all, of groups and subscriptions."""
+    one = Member(cluster, 1)
+    names = {(4, "1"), (4, ""), (32, "g"), (16, "s")}
+    one.commit(*(setting(type, name, "key", "value") for type, name in sorted(names)))
+    for path in cluster.hand_children(znodes.CONFIG_CHANGES):
+        cluster.write(Delete(f"{znodes.CONFIG_CHANGES}/{path}"))
+    found = Member(cluster, 2).image.configs
+    assert {(each.type, each.name) for each in found} == names
+    assert all(values == {"key": "value"} for values in found.values())
+
+
 def test_old_notifications_go(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     for number in range(MOST_NOTIFICATIONS + 2):
