@@ -9,6 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// stableTries, of sarama, a quarter of a second each: it asks again while an offset is unstable.
+const stableTries = 240
+
 // transactional is a library that can write transactions.
 type transactional interface {
 	client
@@ -17,7 +20,8 @@ type transactional interface {
 	copy(group, source, sink string, few int, ends []bool) error
 	// readCommitted is read from the beginning, without what was aborted.
 	readCommitted(topic string, count int) ([]received, error)
-	// committed is the group's offset in partition 0.
+	// committed is the group's offset in partition 0. What a transaction has committed counts once its marker is
+	// written, after the commit was answered: until then the broker says that the offset is unstable.
 	committed(group, topic string) (int64, error)
 }
 
@@ -123,7 +127,7 @@ func (f franz) readCommitted(topic string, count int) (got []received, err error
 
 func (f franz) committed(group, topic string) (offset int64, err error) {
 	err = f.admin(func(ctx context.Context, admin *kadm.Client) error {
-		offsets, err := admin.FetchOffsets(ctx, group)
+		offsets, err := admin.FetchOffsets(kadm.RequireStable(ctx), group)
 		found, _ := offsets.Lookup(topic, 0)
 		offset = found.At
 		return err
@@ -188,18 +192,24 @@ func (s saramaClient) readCommitted(topic string, count int) ([]received, error)
 }
 
 func (s saramaClient) committed(group, topic string) (int64, error) {
-	admin, err := sarama.NewClusterAdmin(s.bootstrap, s.config())
+	config := s.config()
+	config.Consumer.IsolationLevel = sarama.ReadCommitted
+	config.Metadata.Retry.Max = stableTries
+	connection, err := sarama.NewClient(s.bootstrap, config)
 	if err != nil {
 		return 0, err
 	}
-	defer admin.Close()
-	found, err := admin.ListConsumerGroupOffsets(group, map[string][]int32{topic: {0}})
+	defer connection.Close()
+	manager, err := sarama.NewOffsetManagerFromClient(group, connection)
 	if err != nil {
 		return 0, err
 	}
-	block := found.GetBlock(topic, 0)
-	if block.Err != sarama.ErrNoError {
-		return 0, block.Err
+	defer manager.Close()
+	partition, err := manager.ManagePartition(topic, 0)
+	if err != nil {
+		return 0, err
 	}
-	return block.Offset, nil
+	defer partition.Close()
+	offset, _ := partition.NextOffset()
+	return offset, nil
 }

@@ -89,14 +89,30 @@ export class KafkaJs {
       const topics = [{ topic: source, partitions: [{ partition: 0, offset }] }]
       await transaction.sendOffsets({ consumerGroupId: groupId, topics })
       await (commits ? transaction.commit() : transaction.abort())
+      if (commits) await this.#awaitCommitted(groupId, source, Number(offset))
     }
     await producer.disconnect()
   }
 
+  // A commit is answered before its marker is written; kafkajs can't ask for stable offsets only.
+  async #awaitCommitted(groupId, topic, offset) {
+    const deadline = performance.now() + PATIENCE_MS
+    while (performance.now() < deadline) if (await this.committed(groupId, topic) === offset) return
+    throw new Error(`${groupId} never has committed ${offset}`)
+  }
+
+  // kafkajs does not ask again where the coordinator begins, as the real Kafka's does with a group's first request.
   committed(groupId, topic) {
     return this.#admin(async admin => {
-      const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
-      return Number(partitions[0].offset)
+      const deadline = performance.now() + PATIENCE_MS
+      for (;;) {
+        try {
+          const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
+          return Number(partitions[0].offset)
+        } catch (error) {
+          if (!error.retriable || performance.now() > deadline) throw error
+        }
+      }
     })
   }
 
