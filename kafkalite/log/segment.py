@@ -174,9 +174,16 @@ class Segment:
         """Again, and at once for good, if nothing is to be appended."""
         indexes = self.rebuild_indexes()
         if self._room is not None:
-            with suppress(OSError):  # Then whoever needs them next makes them again.
-                self.seal()
+            self._write_again()
         return indexes
+
+    def _write_again(self) -> None:
+        """Durably: below the recovery point no sync looks for them, and after a loss of power they
+        would be believed, however little of them is there. On an `OSError` whoever looks next finds
+        them missing or wrong again."""
+        with suppress(OSError):
+            self.indexes.seal()
+            self.files.save(self.indexes, sync=True)
 
     @property
     def indexes_size_bytes(self) -> int:
@@ -316,8 +323,7 @@ class Segment:
         """Make the indexes again: records can be found without them, and by wrong ones cannot."""
         _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
         self.rebuild_indexes()
-        with suppress(OSError):  # Then whoever looks next finds them wrong again.
-            self.seal()
+        self._write_again()
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""

@@ -69,10 +69,11 @@ class SegmentFiles:
         """The latest timestamp, if the index of a sealed segment tells it; see `peek_latest`."""
         return peek_latest(self._files, self._path)
 
-    def save(self, indexes: SegmentIndexes) -> None:
-        """Write the indexes, not synced; the segment rolls or closes."""
+    def save(self, indexes: SegmentIndexes, *, sync: bool = False) -> None:
+        """Write the indexes; the segment rolls or closes. With `sync` those of offsets and times
+        are durable then."""
         self.log.trim()
-        if indexes.save(self._files, self._path):
+        if indexes.save(self._files, self._path, sync=sync):
             self.has_indexes = True
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0

@@ -142,12 +142,12 @@ class SegmentIndexes:
             self._add_time()
             self.is_unsaved = True
 
-    def save(self, files: Files, path: str) -> bool:
-        """Write both files, not synced, if they lack something; whether they did."""
+    def save(self, files: Files, path: str, *, sync: bool) -> bool:
+        """Write both files if they lack something; whether they did. `sync`: durably."""
         if not self.is_unsaved:
             return False
-        files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=False)
-        files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=False)
+        files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=sync)
+        files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=sync)
         self.is_unsaved = False
         return True
 

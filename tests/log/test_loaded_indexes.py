@@ -35,6 +35,7 @@ BATCHES = 4
 CONFIG = TopicConfig(segment_bytes=BATCHES * SIZE, index_interval_bytes=1)
 SEGMENTS = 20
 FITTING = 3
+ZERO = Offset(0)
 EACH = 600 + 3 * (8 + 12)
 """What the indexes of one segment take: the first batch has no entries."""
 
@@ -44,10 +45,22 @@ def room() -> LoadedIndexes:
 
 
 def opened(
-    files: MemoryFiles, room: LoadedIndexes, folder: str = FOLDER, *, clean: bool = True
+    files: MemoryFiles,
+    room: LoadedIndexes,
+    folder: str = FOLDER,
+    *,
+    clean: bool = True,
+    recovery_point: Offset = ZERO,
 ) -> PartitionLog:
     return opening.open_log(
-        files, folder, config=CONFIG, topic_id=TOPIC_ID, now=NOW, clean=clean, room=room
+        files,
+        folder,
+        config=CONFIG,
+        topic_id=TOPIC_ID,
+        now=NOW,
+        clean=clean,
+        recovery_point=recovery_point,
+        room=room,
     )
 
 
@@ -200,6 +213,30 @@ def test_those_made_again_are_written(error: int | None) -> None:
     log.segments[0].close()
     check_reads(log, 1)
     assert files.open(name).read(0, 100) == content
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_those_made_again_are_whole_after_a_loss_of_power(*, is_wrong: bool) -> None:
+    """No sync of the log comes to a segment that far below the recovery point."""
+    files = MemoryFiles(models_crashes=True)
+    log = filled(room(), files)
+    log.sync()
+    files.sync_folder("")
+    name = log.segments[0].name.replace(".log", ".index")
+    if is_wrong:
+        files.open(name).write_at(4, bytes(4))  # The first entry's position.
+        files.sync_file(name)
+    else:
+        files.remove(name)
+    log = opened(files, room(), recovery_point=log.end_offset)
+    check_reads(log, 1)
+    log.sync()
+    files.sync_folder(FOLDER)
+    files.crash(lambda path, unsynced: 8 if path.endswith(".index") else 12)  # One entry.
+    log = opened(files, room())
+    for offset in range(BATCHES):
+        check_reads(log, offset)
+    assert log.segments[0].max_timestamp == NOW + BATCHES - 1
 
 
 def test_those_of_a_damaged_segment_are_never_written() -> None:
