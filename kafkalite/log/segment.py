@@ -381,7 +381,8 @@ class Segment:
     def truncate_to(self, offset: Offset, now: TimestampMs) -> None:
         """Drop every batch that holds records at or above `offset`, durably."""
         found = self.find(offset)
-        if found is None:
+        if found is None:  # Compaction took what was there. Its end counts from now on.
+            self.read_to_end()
             return
         self.indexes.truncate(offset - self.base_offset, found.position)
         self._log.cut(self.file, found.position)

@@ -7,7 +7,7 @@ import pytest
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log import compaction_records
 from kafkalite.log.compaction import CleaningAbortedError
-from kafkalite.log.log_cuts import delete_records, retire_below
+from kafkalite.log.log_cuts import delete_records, retire_below, truncate_to
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.protocol.records.batch import TimestampType, read_header
 from kafkalite.protocol.records.compression import Compression
@@ -456,3 +456,18 @@ def test_leader_epochs_of_batches_stay() -> None:
     world.roll()
     world.clean()
     assert [header.partition_leader_epoch for header in stored_headers(world.log)] == [1, 2, 3]
+
+
+def test_a_log_that_is_cut_where_compaction_took_the_records_goes_on() -> None:
+    """Its new last segment rolls at its end, and not over its own file."""
+    world = World(CONFIG._replace(segment_bytes=300))
+    for key in "abcccccde":
+        world.write((key, "1"))
+    world.clean()
+    assert [segment.base_offset for segment in world.log.segments] == [0, 4, 8]
+    truncate_to(world.log, Offset(3), NOW)
+    left = [(0, b"a", b"1"), (1, b"b", b"1")]
+    assert world.seen() == left
+    world.roll()
+    world.write(("f", "1"))
+    assert world.seen() == [*left, (3, b"f", b"1")]
