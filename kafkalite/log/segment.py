@@ -201,11 +201,14 @@ class Segment:
 
     def let_go(self) -> None:
         """Forget the indexes until the next use."""
+        self._forget_indexes()
+        self.aborted.let_go()
+
+    def _forget_indexes(self) -> None:
         indexes = self._indexes
         if indexes is not None:
             self._known_latest = None if indexes.is_unsaved else indexes.max_timestamp
             self._indexes = None
-        self.aborted.let_go()
 
     @property
     def max_timestamp(self) -> TimestampMs:
@@ -381,17 +384,15 @@ class Segment:
     def truncate_to(self, offset: Offset, now: TimestampMs) -> None:
         """Drop every batch that holds records at or above `offset`, durably."""
         found = self.find(offset)
-        if found is None:  # Compaction took what was there. Its end counts from now on.
-            self.read_to_end()
-            return
-        self.indexes.truncate(offset - self.base_offset, found.position)
-        self._log.cut(self.file, found.position)
-        self.size = found.position
-        self._tail_offset = -1
-        self._forget_limits()
-        if not self.size:
-            self._first_timestamp = None
-            self.created_ms = now
+        if found is not None:  # Or else compaction took what was there.
+            self.indexes.truncate(offset - self.base_offset, found.position)
+            self._log.cut(self.file, found.position)
+            self.size = found.position
+            self._tail_offset = -1
+            self._forget_limits()
+            if not self.size:
+                self._first_timestamp = None
+                self.created_ms = now
         self.read_to_end()
         self.aborted.cut(offset)
 
@@ -414,4 +415,6 @@ class Segment:
             self._room.remove(self)
             self.let_go()
         elif self._indexes is not None and not self._indexes.is_unsaved:
-            self.let_go()  # The active one of a log that is only opened so far.
+            # The active one of a log that is only opened so far. What was aborted stays: it is
+            # added to after an append, when nothing may fail.
+            self._forget_indexes()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from kafkalite.config.views import TopicConfig
@@ -179,6 +181,24 @@ def test_the_index_is_there_after_a_stop_and_after_a_crash(clean: bool) -> None:
     assert written(world, 1) == middle.aborted.all
     world.log.close()
     assert written(world, 3) == last.aborted.all != []
+
+
+def test_a_marker_after_a_start_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in the log by then: a disk that refuses would lose what it aborts."""
+    world = World()
+    world.write(7)
+    world.end(7, commits=False)
+    world.log.close()
+    world.log = world.open(clean=True)
+    world.write(7)
+
+    def refuse(path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.files, "open_read", refuse)
+        world.end(7, commits=False)
+    assert world.aborted(0) == [(7, 0, 1), (7, 2, 3)]
 
 
 def test_what_is_cut_is_in_no_index() -> None:
