@@ -366,7 +366,7 @@ class Segment:
 
     def rebuild_indexes(self) -> SegmentIndexes:
         """Make both indexes again from the `.log`, as appends and a roll would have made them."""
-        size = self.size
+        size, end_offset = self.size, self.end_offset
         file = self.begin_rebuild()
         try:
             for batch in scan_batches(file, 0, size):
@@ -375,8 +375,9 @@ class Segment:
                 self.added(
                     header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
                 )
-        finally:
+        finally:  # Also where damage ends it.
             self.size = size
+            self.end_offset = max(self.end_offset, end_offset)
             self._tail_offset = -1
         self.indexes.seal()
         return self.indexes

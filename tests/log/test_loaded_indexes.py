@@ -256,6 +256,20 @@ def test_those_of_a_damaged_segment_are_never_written() -> None:
     assert not files.exists(name.replace(".log", ".index"))
 
 
+def test_a_log_whose_last_segment_is_damaged_goes_on_at_its_end() -> None:
+    """And not where its indexes end, below offsets that are there."""
+    files = MemoryFiles()
+    log = filled(room(), files)
+    log = opened(files, room())
+    name, end = log.segments[-1].name, log.end_offset
+    files.remove(name.replace(".log", ".index"))
+    files.open(name).write_at(2 * SIZE + 8, bytes(4))  # The third batch's length.
+    with pytest.raises(CorruptRecordError):
+        append(log, batch())
+    append(log, batch())
+    assert log.segments[-1].base_offset == end == log.end_offset - 1
+
+
 def test_a_segment_that_is_the_last_again_keeps_them() -> None:
     log = filled(room())
     truncate_to(log, Offset(10 * BATCHES - 1), NOW)
