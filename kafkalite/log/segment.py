@@ -406,7 +406,7 @@ class Segment:
         """The files whose bytes the disk may not have: see `SegmentFiles.unsynced`."""
         if self.files.is_synced:
             return []
-        return self.files.unsynced(self.size, self.indexes)
+        return self.files.unsynced(self.size, self._indexes)
 
     def close(self) -> None:
         """Let the file go, and indexes that need not stay; the next use opens and reads them again.

@@ -81,16 +81,21 @@ class SegmentFiles:
             self.is_synced = False
             self.has_new_names = True
 
-    def unsynced(self, log_size: int, indexes: SegmentIndexes) -> list[str]:
+    def unsynced(self, log_size: int, indexes: SegmentIndexes | None) -> list[str]:
         """Those whose bytes the disk may not have: the `.log`, which has so many, and the indexes
-        as far as they were written.
+        as far as they were written. None: they are not in memory, and are not read for this.
 
         Indexes of a log too short for an entry by offset are not worth a sync: lost, they are made
         again."""
         self.log.check(log_size)
-        suffixes = (INDEX_SUFFIX, TIME_INDEX_SUFFIX) if len(indexes.offsets) else ()
+        has_entries = self._has_entries() if indexes is None else len(indexes.offsets) > 0
+        suffixes = (INDEX_SUFFIX, TIME_INDEX_SUFFIX) if has_entries else ()
         paths = (*(self._path + suffix for suffix in suffixes), self.aborted.name)
         return [self.log.name, *filter(self._files.exists, paths)]
+
+    def _has_entries(self) -> bool:
+        path = self._path + INDEX_SUFFIX
+        return self._files.exists(path) and self._files.size(path) > 0
 
     def synced(self) -> None:
         """The disk has them."""

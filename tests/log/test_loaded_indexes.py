@@ -239,6 +239,25 @@ def test_those_made_again_are_whole_after_a_loss_of_power(*, is_wrong: bool) -> 
     assert log.segments[0].max_timestamp == NOW + BATCHES - 1
 
 
+def test_a_stop_does_not_read_again_what_it_has_let_go() -> None:
+    """It asks what the disk may lack: the indexes of a log too short for an entry are not told."""
+    files = CountingFiles()
+    log = filled(room(), files)
+    short = opened(files, room(), "short")
+    append(short, batch())
+    short.close()
+    files.read.clear()
+    lacking = log.folder.unsynced(Offset(0)).files
+    assert [path for path in lacking if path.endswith("index")] == [
+        segment.name.replace(".log", suffix)
+        for segment in reversed(log.segments)
+        for suffix in (".index", ".timeindex")
+    ]
+    assert short.segments[-1].name in short.folder.unsynced(Offset(0)).files
+    assert not [path for path in short.folder.unsynced(Offset(0)).files if path.endswith("index")]
+    assert files.read == []
+
+
 def test_those_of_a_damaged_segment_are_never_written() -> None:
     """They end where the damage is, and would tell those who come later that all does."""
     files = MemoryFiles()
