@@ -4,7 +4,7 @@ import pytest
 
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.availability import Leader, availability
-from kafkalite.metadata.image import PartitionImage
+from kafkalite.metadata.image import UNASSIGNED_DIRECTORY, PartitionImage
 from kafkalite.types import NO_LEADER, BrokerId, LeaderEpoch, Uuid
 from tests.metadata.sample_changes import image_of, registration, uuid
 
@@ -51,3 +51,28 @@ def test_what_is_in_a_folder_that_failed_is_offline() -> None:
     failed = led_by(1, directories=(uuid(4), uuid(5), uuid(6), uuid(8)))
     assert 1 not in seen.offline(there)
     assert 1 in seen.offline(failed)
+
+
+@pytest.mark.parametrize(
+    ("folders", "directories", "offline"),
+    [
+        ((7, 8), (uuid(7), uuid(8)), []),
+        ((7, 8), (uuid(7), uuid(9)), [2]),
+        ((7, 8), (uuid(9), UNASSIGNED_DIRECTORY), [1]),
+        ((7, None), (uuid(9), uuid(9)), [1]),
+        ((None, None), (uuid(9), uuid(9)), []),
+    ],
+)
+def test_where_all_brokers_live_a_folder_may_have_failed(
+    folders: tuple[int | None, int | None], directories: tuple[Uuid, ...], offline: list[int]
+) -> None:
+    """Brokers 1 and 2 have one each; None: it tells of none, as over ZooKeeper."""
+    image = image_of(registration(1), registration(2))
+    brokers = {
+        id: image.brokers[id]._replace(log_dirs=() if folder is None else (uuid(folder),))
+        for id, folder in zip(map(BrokerId, (1, 2)), folders, strict=True)
+    }
+    replicas = (BrokerId(1), BrokerId(2))
+    partition = PartitionImage(replicas, replicas, BrokerId(1), LeaderEpoch(0), 0, directories)
+    seen = availability(image._replace(brokers=brokers), "PLAINTEXT")
+    assert seen.offline(partition) == offline
