@@ -63,6 +63,6 @@ wheel: $(VENV)/.dev ## build dist/*.whl
 	@$(BIN)/pip wheel -q --no-deps --no-build-isolation --wheel-dir dist . && ls dist/*.whl
 
 clean: ## remove all that the commands above made, but no data
-	rm -rf compat_tests/go/build compat_tests/node/node_modules compat_tests/rust/target
+	rm -rf compat_tests/go/build compat_tests/node/node_modules compat_tests/rust/target compat_tests/java/*/target
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find kafkalite tests compat_tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
