@@ -29,7 +29,7 @@ METADATA_TOPIC_ID = Uuid(bytes(15) + b"\x01")
 """The reserved id of `__cluster_metadata` (Kafka's `Uuid.METADATA_TOPIC_ID`)."""
 
 NO_PRODUCER_ID = ProducerId(-1)
-"""Of a batch that has no producer; so have those with an id below it."""
+"""Of a batch that has no producer. Any id below it says the same."""
 NO_PRODUCER_EPOCH = ProducerEpoch(-1)
 NO_LEADER_EPOCH = LeaderEpoch(-1)
 NO_LEADER = BrokerId(-1)

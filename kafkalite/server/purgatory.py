@@ -103,7 +103,7 @@ class FetchWait:
         answer: MakeAnswer,
         only_stable: bool = False,
     ) -> None:
-        """`only_stable`: it reads what is committed."""
+        """`partitions`: and what else may wake it. `only_stable`: it reads what is committed."""
         self._answer = answer
         self._only_stable = only_stable
         self._missing_bytes = missing_bytes
