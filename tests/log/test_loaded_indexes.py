@@ -17,7 +17,10 @@ from kafkalite.log.log_cuts import retire_below, truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.recovery import LogLoader
 from kafkalite.log.segment import Segment
+from kafkalite.protocol.records.record import build_batch
 from kafkalite.types import Offset, TimestampMs, TopicPartition
+from tests.log.compaction_fixtures import CONFIG as COMPACTED
+from tests.log.compaction_fixtures import LATER, cleaning, pairs, run
 from tests.log.log_fixtures import (
     FOLDER,
     NOW,
@@ -316,6 +319,27 @@ def test_what_is_not_there_any_more_takes_no_room() -> None:
     assert shared.size_bytes > 0
     log.release_files()
     assert shared.size_bytes == 0
+
+
+def test_a_segment_takes_the_room_of_those_that_it_replaces() -> None:
+    files, shared = MemoryFiles(), LoadedIndexes()
+    log = opening.open_log(
+        files,
+        FOLDER,
+        config=COMPACTED._replace(segment_bytes=BATCHES * SIZE),
+        topic_id=TOPIC_ID,
+        now=NOW,
+        clean=True,
+        room=shared,
+    )
+    for _ in range(3 * BATCHES):
+        append(log, build_batch(pairs(("a", "1"))))
+    for _ in range(2):
+        run(cleaning(files, log, LATER))
+        closed = log.segments[:-1]
+        for segment in closed:
+            assert segment.indexes is not None
+        assert shared.size_bytes == sum(segment.indexes_size_bytes for segment in closed) > 0
 
 
 def test_the_logs_of_a_folder_share_the_room() -> None:

@@ -10,6 +10,7 @@ from kafkalite.log.log_cuts import truncate_to
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.transaction_index import (
     AbortedTransaction,
+    AbortedTransactions,
     format_transaction_index,
     parse_transaction_index,
 )
@@ -184,3 +185,24 @@ def test_snapshots_that_a_replay_passed_over_go_with_their_segments() -> None:
     assert [segment.base_offset for segment in made.log.segments] == [0, 7]
     names = [name for name in made.files.list(FOLDER) if name.endswith(".snapshot")]
     assert names == [f"{7:020d}.snapshot"]
+
+
+def test_only_what_the_disk_has_is_let_go() -> None:
+    """What was added and not saved stays, and so does what is to be replayed."""
+    files = MemoryFiles()
+    files.make_folder(FOLDER)
+    one, two = entry(7, 0, 2, 1), entry(8, 1, 7, 8)
+    aborted = AbortedTransactions(files, f"{FOLDER}/0")
+    aborted.begin()
+    aborted.add(one)
+    aborted.let_go()
+    assert aborted.all == [one]
+    assert aborted.save()
+    files.replace(aborted.name, format_transaction_index([one, two]))
+    assert aborted.all == [one]
+    aborted.let_go()
+    assert aborted.all == [one, two], "read anew"
+    aborted.forget(is_lost=True)
+    files.replace(aborted.name, format_transaction_index([one]))
+    aborted.let_go()
+    assert aborted.all == []
