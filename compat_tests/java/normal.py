@@ -13,6 +13,9 @@ RULES = tuple(
     for pattern, replacement in (
         (r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", ""),  # a line of a log.
         (r"^\s+(at .*|\.\.\. \d+ more)\n", ""),  # of a stack trace.
+        # In the new protocol Java is first assigned nothing when it is told its partitions before
+        # it knows the topic's name, by another request of the same moment.
+        (r'^\{"name":"partitions_assigned","partitions":\[\],.*\n', ""),
         (UUID, "UUID"),
         (r"(?<!\S)[-\w]{22}(?= +/)", "MEMBER"),  # In the new protocol an id has a text of its own.
         (r"(TopicId: |Cluster ID: )\S+", r"\1ID"),
