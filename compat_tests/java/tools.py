@@ -96,9 +96,13 @@ class Running:
         return self._end()
 
     def _end(self) -> Printed:
-        rest, _ = self._process.communicate(timeout=60)
-        self._stdout.append(rest)
-        return Printed("".join(self._stdout), self._stderr.read_text(), self._process.returncode)
+        assert self._process.stdout is not None
+        # `communicate` would read past lines that the stream has taken in with an awaited one.
+        if not self._process.stdout.closed:
+            with self._process.stdout as stream:
+                self._stdout.append(stream.read())
+        status = self._process.wait(timeout=60)
+        return Printed("".join(self._stdout), self._stderr.read_text(), status)
 
 
 def run(name: str, arguments: Sequence[str], stdin: str = "") -> Printed:

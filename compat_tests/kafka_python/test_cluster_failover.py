@@ -32,7 +32,8 @@ def test_the_leader_dies() -> None:
             for _ in range(RECORDS // 3):
                 assert producer.stdout.readline() == "acknowledged\n"
             cluster.kill(leader)
-            rest, _ = producer.communicate(timeout=WITHIN_S)
+            rest = producer.stdout.read()  # With what the stream has taken in already.
+            producer.wait(timeout=WITHIN_S)
         assert producer.returncode == 0
         assert json.loads(rest.splitlines()[-1]) == list(range(RECORDS))
         assert cluster.leader_of("t") not in (None, leader)
