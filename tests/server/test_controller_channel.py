@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
 )
 from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -40,7 +42,7 @@ from kafkalite.protocol.messages.controlled_shutdown import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
 )
-from kafkalite.server.controller_channel import RETRY_MS
+from kafkalite.server.controller_channel import RETRY_MS, ControllerChannel
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch, BrokerId, IsrMember, ProducerId, Uuid
 from tests.server.running import simulated
@@ -210,3 +212,28 @@ async def test_members_without_epochs_are_taken(simulation: Simulation) -> None:
     async with three_brokers(simulation) as cluster:
         answer = await cluster.ask(1, AlterPartitionRequest(broker_id=9), 2, AlterPartitionResponse)
         assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
+def _itself(image: MetadataImage) -> MetadataImage:
+    return image
+
+
+@simulated
+async def test_who_takes_envelopes(simulation: Simulation) -> None:
+    """All but a controller that registered no features: a Kafka 3.9 over ZooKeeper."""
+    async with three_brokers(simulation) as cluster:
+        image = cluster.store.image
+        controller = image.brokers[image.controller_id]
+        images = [
+            image._replace(brokers={**image.brokers, controller.id: known})
+            for known in (controller, controller._replace(features={}))
+        ]
+        images.append(image._replace(brokers={}))  # It has not registered yet.
+        channel = cluster.brokers[2]._services.controller
+        assert isinstance(channel, ControllerChannel)
+        taken = []
+        for each in images:
+            channel._image = partial(_itself, each)
+            taken.append(channel.takes_envelopes)
+        channel._image = partial(_itself, image)
+        assert taken == [True, False, True]
