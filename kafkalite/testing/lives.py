@@ -18,6 +18,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.process import open_standard_descriptors
+from kafkalite.testing.forks import rest_while_forking
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class ThreadLife(ABC, Generic[S]):
         except RuntimeError as error:
             self._loop.close()
             raise BrokerError(f"{self.name} cannot start: {error}") from error
+        rest_while_forking(self._loop, self.ended)
 
     def stop_soon(self) -> None:
         """Ask it to end, which `ended` tells. Nothing happens when it has ended."""

@@ -173,6 +173,50 @@ def test_a_fork_uses_the_broker_and_does_not_own_it(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+AMID_AN_IMPORT = """
+import os, sys, threading
+from pathlib import Path
+from kafkalite.testing import Broker
+from kafkalite.testing.lives import ThreadLife
+
+begun, go_on = threading.Event(), threading.Event()
+sys.path.insert(0, os.getcwd())
+Path("slow.py").write_text('''
+from __main__ import begun, go_on
+begun.set()
+go_on.wait()
+is_whole = True
+''')
+os.register_at_fork(before=go_on.set)  # The last that is registered is the first that runs.
+
+class Importing(ThreadLife):
+    async def _serve(self):
+        self.started.set_result(None)
+        import slow
+        await self._stopping.wait()
+
+life = Importing("importing")
+life.start()
+begun.wait()
+child = os.fork()
+if not child:
+    import slow
+    os._exit(0 if slow.is_whole else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+life.stop_soon()
+life.ended.result(60)
+child = os.fork()  # It waits for none that has ended.
+if not child:
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_fork_amid_an_import_has_the_whole_module(tmp_path: Path) -> None:
+    ended = run(AMID_AN_IMPORT, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_spawned_process_uses_the_broker() -> None:
     with Broker() as broker, ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(send, broker.bootstrap, "t", b"tea").result(_WITHIN_S)
