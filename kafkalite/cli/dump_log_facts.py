@@ -11,7 +11,7 @@ from kafkalite.cli.errors import CommandError
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files_os import OsFiles
-from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.index import OffsetIndex
 from kafkalite.log.index_checks import (
     OffsetMismatch,
     TimeComplaint,
@@ -31,6 +31,7 @@ from kafkalite.log.inspection import (
 )
 from kafkalite.log.producer_snapshots import parse_snapshot
 from kafkalite.log.producers import ProducerState
+from kafkalite.log.time_index import TimeIndex
 from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
 
 

@@ -1,18 +1,18 @@
-"""The sparse indexes beside a segment's `.log`: from offset to position, from timestamp to offset.
+"""The sparse index beside a segment's `.log` that leads from an offset to a position.
 
     .index       8 bytes an entry    int32 offset - base offset    int32 position in the .log
-    .timeindex  12 bytes an entry    int64 timestamp               int32 offset - base offset
 
-Big-endian, ascending (Kafka's `OffsetIndex` and `TimeIndex`). An offset entry names the *last*
-offset of the batch at its position. A time entry says: no record up to that offset is later than
-that timestamp. Both are hints: a lookup gives where to start scanning, so a missing entry costs
-time and never a record.
+Big-endian, ascending (Kafka's `OffsetIndex`). An entry names the *last* offset of the batch at its
+position. It is a hint: a lookup gives where to start scanning, so a missing entry costs time and
+never a record. So it is with the other one (time_index.py).
 
-Kept in memory whole: the segment writes them out when it rolls or closes, so that an append writes
-to one file alone. After a crash they are made again from the `.log`.
+The segment writes them out when it rolls or closes, or when there is no room in memory, so that an
+append writes to one file alone. Then those that the file has can be known by their number alone
+(`latest`), until somebody looks for one of them (`with_earlier`). After a crash they are made again
+from the `.log`.
 
 Kafka differs: the indexes of its active segment are files of 10 MiB, mapped into memory and cut to
-size at the end. Here the active segment has none on the disk.
+size at the end. Here the active segment has none on the disk until memory for indexes is full.
 """
 
 from __future__ import annotations
@@ -23,15 +23,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
 from operator import lt
-from struct import Struct
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.types import TimestampMs
 
 OFFSET_ENTRY_SIZE = 8
-TIME_ENTRY_SIZE = 12
-_TIME_ENTRY = Struct(">qi")
+MAX_RELATIVE_OFFSET = 2**31 - 1
 
 
 class OffsetIndexEntry(NamedTuple):
@@ -42,20 +39,33 @@ class OffsetIndexEntry(NamedTuple):
 
 
 class OffsetIndex:
-    """Relative last offsets and positions, ascending."""
+    """Relative last offsets and positions, ascending. With entries that are known by their number
+    alone, only what says so may be asked."""
 
-    __slots__ = ("_offsets", "_positions")
+    __slots__ = ("_offsets", "_positions", "earlier", "known_from", "known_from_position", "saved")
 
     def __init__(self) -> None:
         self._offsets = array("i")
         self._positions = array("i")
+        self.earlier = 0
+        """How many entries stand before those in memory."""
+        self.known_from = self.known_from_position = 0
+        """From that relative offset, and from that position on, they need not be known."""
+        self.saved = 0
+        """How many the file has, from the first on."""
 
     def __len__(self) -> int:
-        return len(self._offsets)
+        """Of all."""
+        return self.earlier + len(self._offsets)
 
     @property
     def size_bytes(self) -> int:
-        """Of the file."""
+        """Of the file with all of them."""
+        return len(self) * OFFSET_ENTRY_SIZE
+
+    @property
+    def held_bytes(self) -> int:
+        """Of those in memory."""
         return len(self._offsets) * OFFSET_ENTRY_SIZE
 
     @property
@@ -81,7 +91,7 @@ class OffsetIndex:
         return self._positions[found - 1] if found else 0
 
     def floor(self, relative_offset: int) -> OffsetIndexEntry | None:
-        """The last entry at or below that offset; None when there is none."""
+        """The last entry at or below that offset, which is known; None when there is none."""
         found = bisect_right(self._offsets, relative_offset)
         if not found:
             return None
@@ -93,8 +103,8 @@ class OffsetIndex:
         return self._positions[found] if found >= 0 else 0
 
     def offset_at(self, position: int) -> int | None:
-        """The relative offset of the first entry at or behind that position; None: all stand
-        before it."""
+        """The relative offset of the first entry at or behind that position, which is known; None:
+        all stand before it."""
         found = bisect_left(self._positions, position)
         return self._offsets[found] if found < len(self._offsets) else None
 
@@ -103,16 +113,38 @@ class OffsetIndex:
         kept = bisect_left(self._offsets, relative_offset)
         del self._offsets[kept:]
         del self._positions[kept:]
+        self.saved = min(self.saved, kept)
+
+    def latest(self, count: int) -> OffsetIndex:
+        """The last so many, at least one, and of those before them the number."""
+        index = OffsetIndex()
+        index._offsets, index._positions = self._offsets[-count:], self._positions[-count:]
+        index.earlier, index.saved = len(self) - len(index._offsets), self.saved
+        if index.earlier:
+            index.known_from, index.known_from_position = index._offsets[0], index._positions[0]
+        return index
+
+    def with_earlier(self, file: OffsetIndex) -> OffsetIndex | None:
+        """All, with what was read of the file; None if it has too few."""
+        if len(file) < self.earlier:
+            return None
+        index = OffsetIndex()
+        index._offsets = file._offsets[: self.earlier] + self._offsets
+        index._positions = file._positions[: self.earlier] + self._positions
+        index.saved = self.saved
+        return index
 
     def ascends(self) -> bool:
         """Whether every entry is above the one before it: at most some ms for a large segment."""
-        return _rises(self._offsets) and _rises(self._positions)
+        return rises(self._offsets) and rises(self._positions)
 
-    def to_bytes(self) -> bytes:
-        """The file's content."""
-        entries = array("i", bytes(OFFSET_ENTRY_SIZE * len(self._offsets)))
-        entries[0::2] = self._offsets
-        entries[1::2] = self._positions
+    def to_bytes(self, start: int = 0) -> bytes:
+        """The file's content, from that entry on."""
+        begin = start - self.earlier
+        assert begin >= 0, "these are not in memory"
+        entries = array("i", bytes(OFFSET_ENTRY_SIZE * (len(self) - start)))
+        entries[0::2] = self._offsets[begin:]
+        entries[1::2] = self._positions[begin:]
         if sys.byteorder == "little":
             entries.byteswap()
         return entries.tobytes()
@@ -133,6 +165,7 @@ class OffsetIndex:
         index = cls()
         index._offsets = entries[0::2]
         index._positions = entries[1::2]
+        index.saved = len(index)
         if entries and not (0 < entries[0] <= entries[-2] and 0 < entries[1] <= entries[-1]):
             raise CorruptRecordError("an offset index whose entries do not ascend")
         if len(entries) > 2 and entries[0] == entries[-2]:
@@ -140,99 +173,6 @@ class OffsetIndex:
         return index
 
 
-class TimeEntry(NamedTuple):
-    """A timestamp, and the relative offset of (the batch of) the record that has it."""
-
-    timestamp: TimestampMs
-    relative_offset: int
-
-
-_NO_TIME = TimeEntry(TimestampMs(-1), 0)
-
-
-class TimeIndex:
-    """Timestamps and relative offsets, ascending, as the bytes of the file."""
-
-    __slots__ = ("_data", "last")
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self.last = _NO_TIME
-        """The last entry; timestamp -1 at offset 0 when there is none."""
-
-    def __len__(self) -> int:
-        return len(self._data) // TIME_ENTRY_SIZE
-
-    @property
-    def size_bytes(self) -> int:
-        """Of the file."""
-        return len(self._data)
-
-    def __getitem__(self, index: int) -> TimeEntry:
-        return TimeEntry._make(_TIME_ENTRY.unpack_from(self._data, index * TIME_ENTRY_SIZE))
-
-    def append(self, timestamp: TimestampMs, relative_offset: int) -> None:
-        """Add an entry. Its timestamp must be above the last one's, its offset at least that."""
-        last = self.last
-        assert timestamp > last.timestamp, "timestamps ascend"
-        assert relative_offset >= last.relative_offset, "offsets do not fall"
-        self._data += _TIME_ENTRY.pack(timestamp, relative_offset)
-        self.last = TimeEntry(timestamp, relative_offset)
-
-    def _drop_last(self) -> None:
-        del self._data[-TIME_ENTRY_SIZE:]
-        self.last = self[len(self) - 1] if self._data else _NO_TIME
-
-    def lookup(self, timestamp: TimestampMs) -> TimeEntry:
-        """The last entry at or below that timestamp; when there is none, -1 at offset 0."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self[middle].timestamp <= timestamp:
-                low = middle + 1
-            else:
-                high = middle
-        return self[low - 1] if low else _NO_TIME
-
-    def truncate(self, relative_offset: int) -> None:
-        """Drop the entries at or above that offset."""
-        while self._data and self.last.relative_offset >= relative_offset:
-            self._drop_last()
-
-    def ascends(self) -> bool:
-        """Whether every entry is above the one before it, offsets at least level with it."""
-        timestamps, offsets = [], []
-        for timestamp, offset in _TIME_ENTRY.iter_unpack(self._data):
-            timestamps.append(timestamp)
-            offsets.append(offset)
-        return _rises(timestamps) and offsets == sorted(offsets)
-
-    def to_bytes(self) -> bytes:
-        """The file's content."""
-        return bytes(self._data)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> TimeIndex:
-        """Read a file's content; `CorruptRecordError` when it cannot be a time index."""
-        if len(data) % TIME_ENTRY_SIZE:
-            raise CorruptRecordError(f"a time index of {len(data)} bytes")
-        index = cls()
-        index._data = bytearray(data)
-        if data:
-            index.last = index[len(index) - 1]
-        while len(index) > 1 and index.last == (0, 0):
-            index._drop_last()
-        if data and not _ascends(index[0], index.last, len(index)):
-            raise CorruptRecordError("a time index whose entries do not ascend")
-        return index
-
-
-def _rises(values: Sequence[int]) -> bool:
+def rises(values: Sequence[int]) -> bool:
+    """Whether each value is above the one before it."""
     return all(map(lt, values, islice(values, 1, None)))
-
-
-def _ascends(first: TimeEntry, last: TimeEntry, count: int) -> bool:
-    """Told by the ends: a look at every entry of a large segment would hold up a fetch."""
-    if count == 1:
-        return last.relative_offset >= 0
-    return first.timestamp < last.timestamp and 0 <= first.relative_offset <= last.relative_offset

@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File
-from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE
+from kafkalite.log.index import OFFSET_ENTRY_SIZE
 from kafkalite.log.scan import StoredBatch, scan_batches
+from kafkalite.log.time_index import TIME_ENTRY_SIZE
 from kafkalite.protocol.records.batch import MAX_SEQUENCE, NO_SEQUENCE, BatchHeader, crc_is_valid
 from kafkalite.protocol.records.record import Record, read_records
 from kafkalite.types import LeaderEpoch, Offset, TimestampMs

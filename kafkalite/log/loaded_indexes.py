@@ -1,8 +1,8 @@
-"""Which of the segments that nobody appends to have their indexes in memory.
+"""Which segments have their indexes in memory.
 
 There may be a million of them, and the indexes of one of a gigabyte take 5 MiB. So those that were
-not used for longest go when others come, and are read again at their next use. Those of active
-segments stay: the disk has none of them.
+not used for longest go when others come, and are read again at their next use. Those of a segment
+that grows are written first, as far as the disk lacks them.
 
 Kafka differs: it maps the indexes of all segments into memory, and the system decides what of them
 stays there.
@@ -18,12 +18,12 @@ LIMIT_BYTES = 64 * 1024 * 1024
 """Of one log folder's."""
 
 
-class IndexedSegment(Held, Protocol):
-    """A segment that can be without its indexes."""
+class OfOneSegment(Held, Protocol):
+    """The indexes of one segment, which can be without them."""
 
     @property
-    def indexes_size_bytes(self) -> int:
-        """What they take while they are in memory."""
+    def size_bytes(self) -> int:
+        """What they take in memory now."""
         ...
 
 
@@ -42,15 +42,15 @@ class LoadedIndexes:
         """Of all."""
         return self._turns.total
 
-    def add(self, segment: IndexedSegment) -> None:
-        """Its indexes came into memory; others go, so that there is room."""
-        size = segment.indexes_size_bytes
+    def add(self, indexes: OfOneSegment) -> None:
+        """These came into memory; others go, so that there is room."""
+        size = indexes.size_bytes
         turns = self._turns
         while turns.total + size > self._limit_bytes and turns.let_one_go():
             pass
-        turns.add(segment, size)
-        segment.was_used = False  # It is in use once it is asked again.
+        turns.add(indexes, size)
+        indexes.was_used = False  # They are in use once they are asked again.
 
-    def remove(self, segment: IndexedSegment) -> None:
-        """It is not to be asked to go any more, if it was."""
-        self._turns.remove(segment)
+    def remove(self, indexes: OfOneSegment) -> None:
+        """They are not to be asked to go any more, if they were."""
+        self._turns.remove(indexes)

@@ -78,7 +78,7 @@ def _take_in(producers: ProducerStates, segment: Segment, batch: StoredBatch) ->
         first = producers.transaction_ended(header, marker.coordinator_epoch, marker.timestamp)
         if first is not None and not marker.is_commit:
             stable = producers.first_unstable_offset
-            segment.aborted.add(
+            segment.add_aborted(
                 AbortedTransaction(
                     header.producer_id,
                     first,

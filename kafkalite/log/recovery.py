@@ -133,7 +133,7 @@ class LogLoader:
             cut = recover_segment(segment, self.epochs)
             if cut is None and following is not None:
                 segment.seal()
-                segment.let_go()  # Of all that are scanned, the indexes would be a great deal.
+                segment.held.let_go()  # Of all that are scanned, the indexes would be a great deal.
                 _check_order(segment, following)
                 if segment.end_offset == following.base_offset or may_have_holes:
                     continue

@@ -1,9 +1,8 @@
 """One segment: whole batches from one offset on, with two indexes to find them by.
 
 Appends go to the `.log` alone. The indexes grow in memory and are written when the segment rolls
-or closes (`seal`); those of an old segment are read at the first lookup, go when there is no room
-for them (loaded_indexes.py), and are made again from the `.log` when they are missing or cannot be
-right. The files themselves are segment_files.py's.
+or closes (`seal`). What of them is in memory, and how they are read or made again, is
+held_indexes.py's business; the files themselves are segment_files.py's.
 
 Source: Kafka's `LogSegment`; tests hold the index entries against segments that Kafka wrote.
 """
@@ -11,19 +10,19 @@ Source: Kafka's `LogSegment`; tests hold the index entries against segments that
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import File, Files, Part
-from kafkalite.log.loaded_indexes import LoadedIndexes
+from kafkalite.log.held_indexes import UNCOUNTED_ENTRIES, HeldIndexes
+from kafkalite.log.index import MAX_RELATIVE_OFFSET
 from kafkalite.log.scan import BatchRange, WrongIndexError, find_batch, scan_batches
 from kafkalite.log.segment_files import SegmentFiles
 from kafkalite.log.segment_indexes import SegmentIndexes
-from kafkalite.protocol.records.batch import BatchHeader
+from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 
-MAX_RELATIVE_OFFSET = 2**31 - 1
 MAX_SIZE_BYTES = 2**31 - 1
 _BEFORE_ALL = NO_TIMESTAMP - 1
 
@@ -38,11 +37,8 @@ class Segment:
         "_fitting_bytes",
         "_greatest_offset",
         "_index_interval_bytes",
-        "_indexes",
-        "_known_latest",
         "_latest_timestamp",
         "_log",
-        "_room",
         "_tail_offset",
         "_tail_position",
         "aborted",
@@ -51,12 +47,10 @@ class Segment:
         "created_ms",
         "end_offset",
         "files",
+        "held",
         "jitter_ms",
         "size",
-        "was_used",
     )
-    leases = 0
-    """Indexes that somebody looks at are not gone for him when they are let go of."""
 
     def __init__(
         self,
@@ -71,14 +65,8 @@ class Segment:
         self._log = self.files.log
         self.aborted = self.files.aborted
         """Transactions whose abort markers stand here."""
-        self._indexes: SegmentIndexes | None = None
-        self._known_latest: TimestampMs | None = None
-        """The latest timestamp that the indexes told before they went, which the disk has; None:
-        read them."""
-        self._room: LoadedIndexes | None = None
-        """What the indexes share with others'; None: they stay."""
-        self.was_used = False
-        """Whether somebody asked for the indexes; see `Turns`."""
+        self.held = HeldIndexes(self.files, base_offset)
+        """What of the indexes is in memory."""
         self._first_timestamp: TimestampMs | None = None
         """Of the first batch; None: nobody has looked yet."""
         self._tail_offset: int = -1
@@ -122,7 +110,7 @@ class Segment:
     ) -> Segment:
         """A new segment whose `.log` is made at its first use, in a folder that is there then."""
         segment = cls(files, folder, base_offset, config, created_ms)
-        segment._indexes = SegmentIndexes.empty()
+        segment.held.begin()
         segment.files.begin()
         return segment
 
@@ -156,78 +144,33 @@ class Segment:
 
     @property
     def indexes(self) -> SegmentIndexes:
-        """Both indexes, read or made again if they were not."""
-        self.was_used = True
-        return self._indexes or self._load_indexes()
-
-    def _load_indexes(self) -> SegmentIndexes:
-        known = self._known_latest
-        indexes = self.files.load_indexes(self.size, was_checked=known is not None)
-        if indexes is not None and known is not None and indexes.max_timestamp < known:
-            indexes = None  # They lack the end, which was read before.
-        self._indexes = indexes or self._make_indexes()
-        if self._room is not None:
-            self._room.add(self)
-        return self._indexes
-
-    def _make_indexes(self) -> SegmentIndexes:
-        """Again, and at once for good, if nothing is to be appended."""
-        indexes = self.rebuild_indexes()
-        if self._room is not None:
-            self._write_again()
-        return indexes
-
-    def _write_again(self) -> None:
-        """Durably: below the recovery point no sync looks for them, and after a loss of power they
-        would be believed, however little of them is there. On an `OSError` whoever looks next finds
-        them missing or wrong again."""
-        with suppress(OSError):
-            self.indexes.seal()
-            self.files.save(self.indexes, sync=True)
-
-    @property
-    def indexes_size_bytes(self) -> int:
-        """Of the indexes in memory; 0: they are not there."""
-        return 0 if self._indexes is None else self._indexes.size_bytes
-
-    def share(self, room: LoadedIndexes | None) -> None:
-        """From now on nothing is appended, and the indexes are in memory while there is `room` for
-        them. None: they stay, since this is the active segment, or go with it."""
-        if self._room is not None:
-            self._room.remove(self)
-        self._room = room
-        if room is not None and self._indexes is not None:
-            room.add(self)
-
-    def let_go(self) -> None:
-        """Forget the indexes until the next use."""
-        self._forget_indexes()
-        self.aborted.let_go()
-
-    def _forget_indexes(self) -> None:
-        indexes = self._indexes
-        if indexes is not None:
-            self._known_latest = None if indexes.is_unsaved else indexes.max_timestamp
-            self._indexes = None
+        """Both indexes, read or made again if they were not in memory."""
+        return self.held.whole(self.size, self.config)
 
     @property
     def max_timestamp(self) -> TimestampMs:
         """The latest timestamp of its records; -1 when none has one."""
-        if self._indexes is None and self._known_latest is not None:
-            return self._known_latest
-        return self.indexes.max_timestamp
+        known = self.held.known_latest
+        return self.indexes.max_timestamp if known is None else known
 
     def is_older_than(self, moment: TimestampMs) -> bool:
         """Whether all its records are from before `moment`; of records without timestamps, whether
-        it was made or opened before.
+        it was made or opened before."""
+        is_older = self.held.is_older_than(moment, self.size, self.config)
+        return self.created_ms < moment if is_older is None else is_older
 
-        For most segments a look at the end of a file tells that it is not so.
-        """
-        is_known = self._indexes is not None or self._known_latest is not None
-        if not is_known and self.files.peek_latest() >= moment:
-            return False
-        latest = self.max_timestamp
-        return (latest if latest >= 0 else self.created_ms) < moment
+    def aborted_since(self, offset: Offset) -> Iterator[AbortedTransaction]:
+        """Those whose markers stand here, at or above `offset`, in order. `CorruptRecordError` for
+        a damaged file, `OSError` for one that cannot be read."""
+        if not self.aborted.is_loaded:
+            self.aborted.load()
+            self.held.count()
+        return self.aborted.since(offset)
+
+    def add_aborted(self, entry: AbortedTransaction) -> None:
+        """Its marker stands here; see `AbortedTransactions.add`."""
+        self.aborted.add(entry)
+        self.held.count()
 
     def configure(self, config: TopicConfig) -> None:
         """Follow new settings from the next append on."""
@@ -238,7 +181,7 @@ class Segment:
     def _forget_limits(self) -> None:
         """They are to be found out by whoever asks next."""
         self._fitting_bytes = 0
-        """Up to that size its files have room for sure."""
+        """Up to that size its files have room for sure, and it need not ask for room in memory."""
         self._latest_timestamp: int = _BEFORE_ALL
         """What the timestamps of batches that do not belong into a new segment are at most."""
 
@@ -255,7 +198,7 @@ class Segment:
     ) -> None:
         """Count in one batch that `append` has written, in order."""
         position = self.size
-        (self._indexes or self.indexes).add(
+        (self.held.now or self.indexes).add(
             last_offset - self.base_offset,
             max_timestamp,
             position,
@@ -278,7 +221,7 @@ class Segment:
         ):
             return False
         config = self.config
-        entries = self.indexes.entries_left(config.segment_index_bytes)
+        entries = (self.held.now or self.indexes).entries_left(config.segment_index_bytes)
         if (
             self.size + size_bytes > config.segment_bytes
             or (self.size and self._is_late(max_timestamp, now))
@@ -286,8 +229,9 @@ class Segment:
             or entries <= 0
         ):
             return True
+        self.held.count()
         # The first entry may come with the next batch, each other one only an interval later.
-        fill_bytes = (entries - 1) * (config.index_interval_bytes + 1)
+        fill_bytes = (min(entries, UNCOUNTED_ENTRIES) - 1) * (config.index_interval_bytes + 1)
         self._fitting_bytes = min(config.segment_bytes, self.size + fill_bytes)
         return False
 
@@ -312,7 +256,13 @@ class Segment:
         if offset == self._tail_offset:
             position = self._tail_position
             return BatchRange(position, self.size - position, offset)
-        entry = self.indexes.offsets.floor(offset - self.base_offset)
+        relative_offset = offset - self.base_offset
+        indexes = self.held.now
+        if indexes is None or relative_offset < indexes.offsets.known_from:
+            indexes = self.indexes
+        else:
+            self.held.was_used = True
+        entry = indexes.offsets.floor(relative_offset)
         if entry is None:
             return find_batch(self.file, 0, self.size, offset)
         ends_at = self.base_offset + entry.relative_offset
@@ -325,36 +275,28 @@ class Segment:
     def distrust(self, error: WrongIndexError) -> None:
         """Make the indexes again: records can be found without them, and by wrong ones cannot."""
         _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
-        self.rebuild_indexes()
-        self._write_again()
+        self.held.make_again(self.size, self.config)
+
+    def offset_at(self, position: int) -> Offset | None:
+        """The last offset of the first batch at or behind `position` that has an index entry."""
+        indexes = self.held.now
+        if indexes is None or position < indexes.offsets.known_from_position:
+            indexes = self.indexes
+        found = indexes.offsets.offset_at(position)
+        return None if found is None else Offset(self.base_offset + found)
 
     def slice(self, position: int, size_bytes: int) -> Part:
         """A range of the `.log`, on lease."""
         return (self._log.opened or self.file).slice(position, size_bytes)
 
-    def _check_order(self, header: BatchHeader) -> None:
-        """`CorruptRecordError` unless it may follow the batches before `end_offset`."""
-        if header.base_offset < self.end_offset or header.last_offset_delta < 0:
-            raise CorruptRecordError(
-                f"{self.name} has offset {header.base_offset} where {self.end_offset} or more was "
-                "due"
-            )
-        if not self.takes_offset(header.last_offset):
-            raise CorruptRecordError(f"{self.name} has offset {header.last_offset}")
-
     def read_to_end(self) -> None:
-        """Learn `end_offset` and the latest timestamp by reading on from the last index entry."""
-        self.end_offset = self.base_offset
-        for batch in scan_batches(self.file, self.indexes.offsets.last_position, self.size):
-            header = batch.header
-            self._check_order(header)
-            self.end_offset = header.next_offset
-            self.indexes.note_time(header.last_offset - self.base_offset, header.max_timestamp)
+        """Learn `end_offset` and the latest timestamp; see `HeldIndexes.read_to_end`."""
+        self.end_offset = self.held.read_to_end(self.size, self.config)
 
     def begin_rebuild(self) -> File:
         """Count as empty, to be told by `added` of each batch that is in the file returned."""
         file = self.file
-        self._indexes = SegmentIndexes.empty()
+        self.held.begin()
         self._tail_offset = -1
         self._first_timestamp = None
         self._forget_limits()
@@ -363,24 +305,6 @@ class Segment:
         self.files.has_indexes = False
         self.files.is_synced = False
         return file
-
-    def rebuild_indexes(self) -> SegmentIndexes:
-        """Make both indexes again from the `.log`, as appends and a roll would have made them."""
-        size, end_offset = self.size, self.end_offset
-        file = self.begin_rebuild()
-        try:
-            for batch in scan_batches(file, 0, size):
-                header = batch.header
-                self._check_order(header)
-                self.added(
-                    header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
-                )
-        finally:  # Also where damage ends it.
-            self.size = size
-            self.end_offset = max(self.end_offset, end_offset)
-            self._tail_offset = -1
-        self.indexes.seal()
-        return self.indexes
 
     def truncate_to(self, offset: Offset, now: TimestampMs) -> None:
         """Drop every batch that holds records at or above `offset`, durably."""
@@ -406,16 +330,10 @@ class Segment:
         """The files whose bytes the disk may not have: see `SegmentFiles.unsynced`."""
         if self.files.is_synced:
             return []
-        return self.files.unsynced(self.size, self._indexes)
+        return self.files.unsynced(self.size, self.held.now)
 
     def close(self) -> None:
         """Let the file go, and indexes that need not stay; the next use opens and reads them again.
         Leases keep the file open until they end."""
         self._log.close()
-        if self._room is not None:
-            self._room.remove(self)
-            self.let_go()
-        elif self._indexes is not None and not self._indexes.is_unsaved:
-            # The active one of a log that is only opened so far. What was aborted stays: it is
-            # added to after an append, when nothing may fail.
-            self._forget_indexes()
+        self.held.close()

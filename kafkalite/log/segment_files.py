@@ -2,7 +2,8 @@
 not have, and how they go.
 
     <offset>.log            made first and removed first: without it the others mean nothing
-    .index .timeindex       written when the segment rolls or closes (segment_indexes.py)
+    .index .timeindex       written when the segment rolls or closes (segment_indexes.py), or when
+                            there is no room for them in memory (held_indexes.py)
     .txnindex               likewise, if transactions were aborted (transaction_index.py)
 
 Not what is in them: that is the segment's.
@@ -41,7 +42,7 @@ class SegmentFiles:
         self.is_synced = True
         """Whether all that was written since the segment was opened has been synced."""
         self.has_indexes = True
-        """False: the disk has none of them."""
+        """False: the disk has none of them, or not all."""
         self.has_new_names = False
         """Whether files were made or replaced that the folder must be synced for."""
 
@@ -77,6 +78,20 @@ class SegmentFiles:
             self.has_indexes = True
             self.is_synced = False
             self.has_new_names = self.has_new_names or len(indexes.offsets) > 0
+        self.save_aborted()
+
+    def spill(self, indexes: SegmentIndexes) -> SegmentIndexes:
+        """Write what these, and the aborted transactions, have and the files lack: what is to be
+        held of the indexes from now on. The segment goes on growing."""
+        if indexes.is_unsaved:
+            self.is_synced = False
+            self.has_new_names = True
+        rest = indexes.spill(self._files, self._path)
+        self.save_aborted()
+        return rest
+
+    def save_aborted(self) -> None:
+        """Write what the aborted transactions lack."""
         if self.aborted.save():
             self.is_synced = False
             self.has_new_names = True

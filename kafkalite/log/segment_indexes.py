@@ -3,19 +3,25 @@
 Kafka's rule for an entry: once more than `index.interval.bytes` were appended since the last one,
 the next batch gets an entry in the offset index, and the time index gets the latest timestamp so
 far if it rose. When the segment rolls or closes, the time index gets its last entry (`seal`).
+
+While the segment grows, the entries that are there can be on the disk alone (`spill`).
 """
 
 from __future__ import annotations
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.files import Files
-from kafkalite.log.index import OFFSET_ENTRY_SIZE, TIME_ENTRY_SIZE, OffsetIndex, TimeIndex
+from kafkalite.log.index import OFFSET_ENTRY_SIZE, OffsetIndex
+from kafkalite.log.index_files import extend
 from kafkalite.log.scan import find_batch
+from kafkalite.log.time_index import TIME_ENTRY_SIZE, TimeIndex
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.types import NO_TIMESTAMP, TimestampMs
 
 _OVERHEAD_BYTES = 600
 """Of the objects, for indexes without entries."""
+_LATEST = 32
+"""Entries that stay when others go: most who read a log that grows read near its end."""
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
@@ -79,7 +85,13 @@ class SegmentIndexes:
     @property
     def size_bytes(self) -> int:
         """In memory, about."""
-        return _OVERHEAD_BYTES + self.offsets.size_bytes + self.times.size_bytes
+        return _OVERHEAD_BYTES + self.offsets.held_bytes + self.times.held_bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all entries are in memory; else lookups find what the offset index says that it
+        knows, entries can be added, and that is all."""
+        return not (self.offsets.earlier or self.times.earlier)
 
     def _take_last_time(self) -> None:
         last = self.times.last
@@ -148,8 +160,36 @@ class SegmentIndexes:
             return False
         files.replace(path + INDEX_SUFFIX, self.offsets.to_bytes(), sync=sync)
         files.replace(path + TIME_INDEX_SUFFIX, self.times.to_bytes(), sync=sync)
+        self.offsets.saved, self.times.saved = len(self.offsets), len(self.times)
         self.is_unsaved = False
         return True
+
+    def spill(self, files: Files, path: str) -> SegmentIndexes:
+        """Add to both files what they lack, not synced, and hold the latest entries alone: these
+        from now on. After an `OSError` it can be tried again."""
+        if self.is_unsaved:
+            offsets, times = self.offsets, self.times
+            kept = offsets.saved
+            extend(files, path + INDEX_SUFFIX, kept * OFFSET_ENTRY_SIZE, offsets.to_bytes(kept))
+            offsets.saved = len(offsets)
+            kept = times.saved
+            extend(files, path + TIME_INDEX_SUFFIX, kept * TIME_ENTRY_SIZE, times.to_bytes(kept))
+            times.saved = len(times)
+            self.is_unsaved = False
+        return self._with(self.offsets.latest(_LATEST), self.times.latest())
+
+    def with_earlier(self, file: SegmentIndexes) -> SegmentIndexes | None:
+        """All entries, with what was read of the files; None if these lack some."""
+        offsets = self.offsets.with_earlier(file.offsets)
+        times = self.times.with_earlier(file.times)
+        return None if offsets is None or times is None else self._with(offsets, times)
+
+    def _with(self, offsets: OffsetIndex, times: TimeIndex) -> SegmentIndexes:
+        other = SegmentIndexes(offsets, times, log_size=0, unsaved=self.is_unsaved)
+        other.max_timestamp = self.max_timestamp
+        other.offset_of_max_timestamp = self.offset_of_max_timestamp
+        other._entry_position = self._entry_position
+        return other
 
 
 def peek_latest(files: Files, path: str) -> TimestampMs:

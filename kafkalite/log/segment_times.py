@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kafkalite.log.index import TimeEntry
 from kafkalite.log.scan import WrongIndexError, scan_batches
 from kafkalite.log.segment import Segment
+from kafkalite.log.time_index import TimeEntry
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.protocol.records.times import LookupBudget, read_times
 from kafkalite.types import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs

@@ -11,7 +11,7 @@ from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.epochs import EpochStart
 from kafkalite.log.files import File, Files
-from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.index import MAX_RELATIVE_OFFSET, OffsetIndex
 from kafkalite.log.index_checks import (
     NO_OFFSET,
     OffsetNotFound,
@@ -29,7 +29,7 @@ from kafkalite.log.inspection import (
 from kafkalite.log.producer_snapshots import parse_snapshot
 from kafkalite.log.producers import BatchMetadata
 from kafkalite.log.scan import StoredBatch, scan_batches
-from kafkalite.log.segment import MAX_RELATIVE_OFFSET
+from kafkalite.log.time_index import TimeIndex
 from kafkalite.log.transaction_index import AbortedTransaction, parse_transaction_index
 from kafkalite.protocol.records.batch import BatchHeader, crc_is_valid
 from kafkalite.protocol.records.control import read_end_transaction_marker

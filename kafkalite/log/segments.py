@@ -6,7 +6,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice
-from operator import attrgetter
 from typing import NamedTuple
 
 from kafkalite.log.loaded_indexes import LoadedIndexes
@@ -15,8 +14,6 @@ from kafkalite.log.scan import BatchRange
 from kafkalite.log.segment import Segment
 from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset
-
-_last_offset = attrgetter("last_offset")
 
 
 class Found(NamedTuple):
@@ -30,17 +27,19 @@ class Found(NamedTuple):
 class SegmentList:
     """At least one segment, but for the moment between `remove_above` and `add`."""
 
-    __slots__ = ("_bases", "_room", "_segments", "active")
+    __slots__ = ("_bases", "_room", "_segments", "active", "cuts")
 
     def __init__(self, segments: list[Segment], room: LoadedIndexes) -> None:
-        """`room`: for the indexes of all but the active one."""
+        """`room`: for their indexes."""
         self._room = room
         self._segments = segments
         self._bases = [segment.base_offset for segment in segments]
         self.active = segments[-1]
         """The last one, which alone is appended to."""
-        for segment in segments[:-1]:
-            segment.share(room)
+        self.cuts = 0
+        """How often records were taken from the end: other ones may have come in their place."""
+        for segment in segments:
+            segment.held.share(room, grows=segment is self.active)
 
     @property
     def all(self) -> tuple[Segment, ...]:
@@ -61,7 +60,8 @@ class SegmentList:
         """Make `segment` the active one. It begins above all others."""
         assert not self._bases or segment.base_offset > self._bases[-1], "segments ascend"
         if self._segments:
-            self.active.share(self._room)
+            self.active.held.share(self._room, grows=False)
+        segment.held.share(self._room, grows=True)
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
@@ -96,17 +96,12 @@ class SegmentList:
         """Those that a read from `offset` up to that position of that segment may meet, in a log of
         that end; where it ends is known no better than the offset index tells, as in Kafka."""
         segments = self._segments
-        upper = segments[at].indexes.offsets.offset_at(end_position)
-        end: int = end_offset
-        if upper is not None:
-            end = segments[at].base_offset + upper
-        elif at + 1 < len(segments):
-            end = segments[at + 1].base_offset
+        end = segments[at].offset_at(end_position)
+        if end is None:
+            end = segments[at + 1].base_offset if at + 1 < len(segments) else end_offset
         found = []
         for segment in islice(segments, at, None):
-            entries = segment.aborted.all
-            first = bisect_left(entries, offset, key=_last_offset)
-            for aborted in islice(entries, first, None):
+            for aborted in segment.aborted_since(offset):
                 if aborted.first_offset < end:
                     found.append(aborted)
                 if aborted.last_stable_offset >= end:
@@ -124,7 +119,7 @@ class SegmentList:
         with unless_some(renamed):
             while len(self._bases) > 1 and self._bases[1] <= offset:
                 renamed += self._segments[0].files.retire()
-                self._segments[0].share(None)
+                self._segments[0].held.leave()
                 del self._segments[0], self._bases[0]
         return renamed
 
@@ -142,19 +137,21 @@ class SegmentList:
         assert new.base_offset == neighbours[0].base_offset, "segments ascend"
         at = bisect_left(self._bases, new.base_offset)
         for segment in neighbours:
-            segment.share(None)
-        new.share(self._room)
+            segment.held.leave()
+        new.held.share(self._room, grows=False)
         self._segments[at : at + len(neighbours)] = [new]
         self._bases[at : at + len(neighbours)] = [new.base_offset]
 
     def remove_above(self, offset: Offset) -> bool:
-        """Delete the segments that begin above `offset`; False when none is left."""
+        """The log is cut at `offset`: delete the segments that begin above; False when none is
+        left."""
+        self.cuts += 1
         while self._segments and self._bases[-1] > offset:
             self._bases.pop()
             lost = self._segments.pop()
-            lost.share(None)
+            lost.held.leave()
             lost.files.delete()
         if self._segments:
             self.active = self._segments[-1]
-            self.active.share(None)
+            self.active.held.share(self._room, grows=True)
         return bool(self._segments)

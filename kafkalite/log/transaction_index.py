@@ -9,19 +9,21 @@ Most segments have none. 34 bytes an entry, in the order of the markers, big-end
     int64   last offset: the marker's
     int64   last stable offset when the marker was appended
 
-Kept in memory, and written when the segment rolls or closes, as the other indexes are. After a
-crash it is made again from the log, by whoever replays what producers did.
+Written when the segment rolls or closes, or when there is no room in memory, as the other indexes
+are. After a crash it is made again from the log, by whoever replays what producers did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
 from kafkalite.log.checkpoints import read_file
 from kafkalite.log.files import Files
+from kafkalite.log.index_files import extend
 from kafkalite.types import Offset, ProducerId
 
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
@@ -30,6 +32,8 @@ TRANSACTION_INDEX_VERSION = 0
 """Of each entry; there is no other."""
 
 _ENTRY = Struct(">hqqqq")
+_LAST_OFFSET = Struct(">q")
+_LAST_OFFSET_AT = 18
 
 
 class AbortedTransaction(NamedTuple):
@@ -66,16 +70,23 @@ def parse_transaction_index(data: bytes) -> list[AbortedTransaction]:
 
 
 class AbortedTransactions:
-    """Those of one segment."""
+    """Those of one segment: as they stand in the file, while that is in memory, and those that it
+    lacks."""
 
-    __slots__ = ("_entries", "_files", "_is_saved", "_path", "is_lost")
+    __slots__ = ("_added", "_files", "_latest", "_path", "_saved", "_saved_bytes", "is_lost")
 
     def __init__(self, files: Files, path: str) -> None:
         """`path`: of the segment's files, without suffix. Nothing is read yet."""
         self._files = files
         self._path = path + TRANSACTION_INDEX_SUFFIX
-        self._entries: list[AbortedTransaction] | None = None
-        self._is_saved = True
+        self._saved: bytes | None = None
+        """The file's content, if it is in memory."""
+        self._saved_bytes = 0
+        """Its size, once it was read or written."""
+        self._added: bytes | bytearray = b""
+        """The entries that come behind it."""
+        self._latest: int | None = None
+        """The last entry's last offset, -1 without entries; None: the file was not read."""
         self.is_lost = False
         """Whether the segment's transactions are to be replayed to know them."""
 
@@ -85,54 +96,104 @@ class AbortedTransactions:
         return self._path
 
     @property
+    def size_bytes(self) -> int:
+        """In memory."""
+        return len(self._added) + len(self._saved or b"")
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether a look at the entries needs no file."""
+        return self._saved is not None
+
+    @property
     def all(self) -> list[AbortedTransaction]:
-        """In the order of their markers, read if they were not. `CorruptRecordError` for a damaged
-        file, `OSError` for one that cannot be read."""
-        if self._entries is None:
-            self._entries = parse_transaction_index(read_file(self._files, self._path) or b"")
-        return self._entries
+        """In the order of their markers; see `load`."""
+        return parse_transaction_index(self._bytes())
+
+    def since(self, offset: int) -> Iterator[AbortedTransaction]:
+        """Those that end at or above `offset`, in order; see `load`."""
+        if self.is_loaded and not self.size_bytes:
+            return iter(())
+        data = self._bytes()
+        count = len(data) // _ENTRY.size
+        first = bisect_left(range(count), offset, key=lambda at: _last_offset(data, at))
+        return (_entry(data, at) for at in range(first, count))
 
     def load(self) -> None:
-        """Read the file now; raises as `all` does."""
-        assert self.all is not None
+        """Have all in memory, read if they were not. `CorruptRecordError` for a damaged file,
+        `OSError` for one that cannot be read."""
+        if self._saved is not None:
+            return
+        data = read_file(self._files, self._path) or b""
+        if self._latest is None:
+            parse_transaction_index(data)
+            self._saved_bytes = len(data)
+            self._latest = _last_offset(data, -1) if data else -1
+        elif len(data) < self._saved_bytes:
+            raise CorruptRecordError(f"{self._path} has lost its end")
+        self._saved = data[: self._saved_bytes]
+
+    def _bytes(self) -> bytes:
+        self.load()
+        assert self._saved is not None
+        return self._saved + self._added if self._added else self._saved
 
     def let_go(self) -> None:
-        """Forget them until the next use, if the disk has them."""
-        if self._is_saved and not self.is_lost:
-            self._entries = None
+        """Forget what the file has until the next use. What has none stays: it takes nothing."""
+        if self._saved_bytes:
+            self._saved = None
 
     def begin(self) -> None:
         """Of a segment that is new: there are none."""
-        self._entries = []
+        self._saved, self._saved_bytes, self._added, self._latest = b"", 0, b"", -1
 
     def add(self, entry: AbortedTransaction) -> None:
-        """Take in one, unless it is known already."""
-        if entry not in self.all:
-            self.all.append(entry)
-            self._is_saved = False
+        """Take in one, unless it is known already. It needs the file only if that was never read,
+        and raises as `load` does then."""
+        if self._latest is None:
+            self.load()
+        assert self._latest is not None
+        if entry.last_offset > self._latest:
+            self._added = self._added or bytearray()
+            self._added += format_transaction_index([entry])
+            self._latest = entry.last_offset
 
     def forget(self, *, is_lost: bool) -> None:
         """The file is not to be trusted: it goes, and what is `add`ed from now on counts."""
         self.is_lost = is_lost
-        self._entries = []
-        self._is_saved = True
+        self.begin()
         if self._files.exists(self._path):
             self._files.remove(self._path)
 
     def cut(self, end_offset: Offset) -> None:
         """The segment was cut there. The file follows at once: other records may come after it."""
-        kept = [entry for entry in self.all if entry.last_offset < end_offset]
-        if len(kept) < len(self.all):
+        entries = self.all
+        kept = [entry for entry in entries if entry.last_offset < end_offset]
+        if len(kept) < len(entries):
             self.forget(is_lost=False)
-            self._entries = kept
-            self._is_saved = not kept
+            for entry in kept:
+                self.add(entry)
             self.save()
 
     def save(self) -> bool:
-        """Write the file, not synced, if it lacks something; whether it did."""
-        if self._is_saved:
+        """Add to the file, not synced, what it lacks; whether it lacked any. After an `OSError` it
+        can be tried again."""
+        if not self._added:
             return False
-        data = format_transaction_index(self.all)
-        self._files.replace(self._path, data, sync=False)
-        self._is_saved = True
+        extend(self._files, self._path, self._saved_bytes, self._added)
+        if self._saved is not None:
+            self._saved += self._added
+        self._saved_bytes += len(self._added)
+        self._added = b""
         return True
+
+
+def _last_offset(data: bytes, at: int) -> int:
+    """Of the entry of that number; -1 is the last one."""
+    found: int = _LAST_OFFSET.unpack_from(data, at * _ENTRY.size + _LAST_OFFSET_AT)[0]
+    return found
+
+
+def _entry(data: bytes, at: int) -> AbortedTransaction:
+    _, *entry = _ENTRY.unpack_from(data, at * _ENTRY.size)
+    return AbortedTransaction._make(entry)

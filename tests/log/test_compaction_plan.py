@@ -7,9 +7,10 @@ import pytest
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.compaction_plan import LogToClean, find_cleanable, group_segments
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.log.index import MAX_RELATIVE_OFFSET
 from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.segment import MAX_RELATIVE_OFFSET, Segment
+from kafkalite.log.segment import Segment
 from kafkalite.protocol.records.record import Record, build_batch
 from kafkalite.types import Offset, TimestampMs
 from tests.log.compaction_fixtures import Transactional

@@ -193,6 +193,30 @@ def test_a_truncation(end: End) -> None:
         assert stored(log) == crash.whole[: log.end_offset * SIZE]
 
 
+@synced_or_not
+@every_end
+def test_indexes_that_go_while_the_segment_grows(end: End, synced: bool) -> None:
+    """And come again, are cut, and go on."""
+
+    def step(log: PartitionLog) -> None:
+        held = log.segments[-1].held
+        held.let_go()
+        filled(log, 3)
+        held.let_go()
+        filled(log, 2)
+        held.let_go()
+        log.sync()
+
+    roomy = CONFIG._replace(segment_bytes=1 << 20)
+
+    def in_one_segment(log: PartitionLog) -> None:
+        log.configure(roomy)
+        step(log)
+
+    for crash in crashes(end, 4, synced=synced, step=in_one_segment):
+        check(crash, may_begin_at={0}, appended=5)
+
+
 @every_end
 def test_a_close(end: End) -> None:
     for crash in crashes(end, 5, synced=False, step=lambda log: log.close()):

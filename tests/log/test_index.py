@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.errors import CorruptRecordError
-from kafkalite.log.index import OffsetIndex, TimeIndex
+from kafkalite.log.index import OffsetIndex
+from kafkalite.log.time_index import TimeIndex
 from kafkalite.types import TimestampMs
 
 

@@ -80,7 +80,7 @@ def filled(room: LoadedIndexes, files: MemoryFiles | None = None) -> PartitionLo
 
 
 def is_loaded(segment: Segment) -> bool:
-    return segment._indexes is not None
+    return segment.held.now is not None
 
 
 def loaded(log: PartitionLog) -> int:
@@ -127,12 +127,12 @@ def test_what_is_in_use_stays() -> None:
     log = filled(room())
     first = log.segments[0]
     check_reads(log, 0)
-    indexes = first._indexes
+    indexes = first.held.now
     assert indexes is not None
     for offset in range(BATCHES, (SEGMENTS - 1) * BATCHES, BATCHES):
         read(log, offset)
         read(log, 1)
-        assert first._indexes is indexes
+        assert first.held.now is indexes
     for offset in range(BATCHES, (SEGMENTS - 1) * BATCHES, BATCHES):
         read(log, offset)
     assert not is_loaded(first)
@@ -296,11 +296,11 @@ def test_a_segment_that_is_the_last_again_keeps_them() -> None:
     log = filled(room())
     truncate_to(log, Offset(10 * BATCHES - 1), NOW)
     active = log.segments[-1]
-    indexes = active._indexes
+    indexes = active.held.now
     assert indexes is not None
     for offset in range(9 * BATCHES):
         check_reads(log, offset)
-    assert active._indexes is indexes
+    assert active.held.now is indexes
     append(log, batch(NOW + 10 * BATCHES - 1))
     check_reads(log, 10 * BATCHES - 1)
 
@@ -339,7 +339,7 @@ def test_a_segment_takes_the_room_of_those_that_it_replaces() -> None:
         closed = log.segments[:-1]
         for segment in closed:
             assert segment.indexes is not None
-        assert shared.size_bytes == sum(segment.indexes_size_bytes for segment in closed) > 0
+        assert shared.size_bytes == sum(segment.held.size_bytes for segment in closed) > 0
 
 
 def test_the_logs_of_a_folder_share_the_room() -> None:

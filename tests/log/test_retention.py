@@ -11,12 +11,12 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log import opening
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
-from kafkalite.log.index import TimeIndex
 from kafkalite.log.log_cuts import delete_records
 from kafkalite.log.os_file import OsSlice
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
 from kafkalite.log.segment_indexes import SegmentIndexes
+from kafkalite.log.time_index import TimeIndex
 from kafkalite.types import Offset, TimestampMs
 from tests.log.log_fixtures import (
     FOLDER,

@@ -197,6 +197,11 @@ class LogMachine(RuleBasedStateMachine):
     def roll(self) -> None:
         self.log.roll(NOW)
 
+    @rule()
+    def let_indexes_go(self) -> None:
+        """Those of the segment that grows: other logs' need the room."""
+        self.log.segments[-1].held.let_go()
+
     @precondition(lambda self: self.syncing is None)
     @rule()
     def sync(self) -> None:
