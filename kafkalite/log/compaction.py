@@ -30,6 +30,7 @@ from kafkalite.log.transaction_index import AbortedTransaction
 from kafkalite.types import Offset, ProducerId, TimestampMs
 
 _LEAST_PIECE_BYTES = 4096
+_ZERO = Offset(0)
 
 
 class CleaningAbortedError(Exception):
@@ -52,6 +53,7 @@ class LogCleaning:
         """`offsets` is empty. At most `piece_bytes` are read at once, or one batch. `on_retired` is
         given what may be removed."""
         self._files = files
+        self._to_clean = to_clean
         self._log = to_clean.log
         self._start = to_clean.first_dirty_offset
         self._upper = to_clean.first_uncleanable_offset
@@ -77,7 +79,7 @@ class LogCleaning:
         that are damaged, `OSError` when the disk refuses.
         """
         segments = self._log.segments
-        aborted = [entry for segment in segments for entry in segment.aborted.all]
+        aborted = [entry for segment in segments for entry in segment.aborted_since(_ZERO)]
         dirty = between(segments, self._start, self._upper)
         if not dirty:
             return
@@ -190,7 +192,7 @@ class LogCleaning:
         return piece.first_batch_bytes
 
     def _check_unchanged(self, segments: Sequence[Segment]) -> None:
-        if not self._log.folder.segments.has_closed(segments):
+        if self._to_clean.was_cut or not self._log.folder.segments.has_closed(segments):
             raise CleaningAbortedError(f"segments of {self._log.name} went away meanwhile")
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kafkalite.log.index import MAX_RELATIVE_OFFSET
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.segment import MAX_RELATIVE_OFFSET, Segment
+from kafkalite.log.segment import Segment
 from kafkalite.protocol.records.batch import HEADER_SIZE, read_header
 from kafkalite.types import Offset, TimestampMs
 
@@ -33,6 +34,14 @@ class LogToClean(NamedTuple):
     cleanable_bytes: int
     delay_ms: int
     """For how long `max.compaction.lag.ms` has wanted it cleaned; 0: it does not."""
+    cuts: int
+    """How often it had been cut when it was measured."""
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether records have gone from its end since then. Others may stand there by now, in
+        segments that have rolled again: nothing that is known of it can be relied on."""
+        return self.log.folder.segments.cuts != self.cuts
 
     @property
     def dirty_ratio(self) -> float:
@@ -85,6 +94,7 @@ def find_cleanable(
             for segment in between(segments, min(first_dirty, first_uncleanable), first_uncleanable)
         ),
         _delay_ms(log, dirty, now),
+        log.folder.segments.cuts,
     )
 
 

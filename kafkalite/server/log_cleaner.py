@@ -197,10 +197,12 @@ class LogCleaner:
         key, log = found.key, found.to_clean.log
         job = self._job(found.to_clean)
         offsets = self._directory.checkpoints.cleaner_offsets
-        if key not in offsets:
-            offsets[key] = found.to_clean.first_dirty_offset
-            self._write_offsets()  # From the swap on the log has holes, whatever becomes of it.
         try:
+            if found.to_clean.was_cut:
+                return  # Since it was measured: it is measured again.
+            if key not in offsets:
+                offsets[key] = found.to_clean.first_dirty_offset
+                self._write_offsets()  # From the swap on the log has holes, whatever comes of it.
             self._sync_metadata()
             with closing(job.steps()) as steps:
                 for step in steps:
@@ -210,7 +212,8 @@ class LogCleaner:
                         return
             self._cleaned(key, found.to_clean, job)
         except Exception as error:  # noqa: BLE001  # One log must not end the cleaning of all.
-            self._refuse(key, log, error)
+            if not found.to_clean.was_cut:  # What a worker read there may be short.
+                self._refuse(key, log, error)
         finally:
             self._cleaning.discard(key)
             if not self._left:
