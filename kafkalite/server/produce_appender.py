@@ -30,6 +30,7 @@ from kafkalite.protocol.messages.produce import (
 from kafkalite.server.moved_leaders import current_leader
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommittedTo, CommitWait, Parked
+from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import RequestContext
 from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition
 
@@ -76,10 +77,12 @@ class Uncommitted(NamedTuple):
     answer: PartitionProduceResponse
 
 
-def _outcome(of: Uncommitted) -> ErrorCode:
+def _outcome(of: Uncommitted, replicas: ReplicaManager) -> ErrorCode:
     """What has become of it, as of now."""
-    leader = of.partition.leader
+    partition, leader = of.partition, of.partition.leader
     if leader is None:
+        if replicas.is_lost(partition.topic_id, partition.index):
+            return ErrorCode.KAFKA_STORAGE_ERROR  # Its disk has failed meanwhile.
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if leader.high_watermark < of.end_offset:
         return ErrorCode.REQUEST_TIMED_OUT
@@ -153,8 +156,9 @@ class ProduceAppender:
             left.setdefault(each.partition, []).append(each)
 
         def settle(partition: CommittedTo) -> None:
+            replicas = self.ctx.services.replicas
             for each in left.pop(partition):
-                each.answer.error_code = _outcome(each)
+                each.answer.error_code = _outcome(each, replicas)
 
         def answer() -> ProduceResponse:
             for partition in list(left):

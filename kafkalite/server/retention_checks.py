@@ -12,10 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from kafkalite.errors import CorruptRecordError, InvariantError
+from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import Deletion, delete_old_segments
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.workers import Workers
+from kafkalite.server.disk_troubles import Trouble
 from kafkalite.server.partition import Partition
 
 _log = logging.getLogger(__name__)
@@ -25,7 +27,8 @@ PER_TURN = 32
 
 
 class RetentionChecks:
-    """`check` is called from time to time."""
+    """`check` is called from time to time. What is in the way is told once, until it is gone: of a
+    disk for all partitions together, of damage for each."""
 
     def __init__(
         self,
@@ -43,6 +46,11 @@ class RetentionChecks:
         self._workers = workers
         self._clock = clock
         self._left: deque[Partition] = deque()
+        self._trouble = Trouble()
+        self._is_refused = False
+        """By the disk, in the look that is under way or was the last one."""
+        self._damaged: set[PartitionLog] = set()
+        self._trouble_with_removals = Trouble()
         self._turn: Timer | None = None
         self._removals: dict[int, Timer] = {}
         """By number: a topic that is made again may drop files of the same names."""
@@ -52,6 +60,8 @@ class RetentionChecks:
         """Look at all of these, unless the last look is not over yet."""
         if not self._left:
             self._left.extend(partitions)
+            self._is_refused = False
+            self._damaged.intersection_update(each.log for each in self._left)
             self._go_on()
 
     def stop(self) -> None:
@@ -68,6 +78,8 @@ class RetentionChecks:
             if self._left:  # An error ends it all.
                 self._check_one(self._left.popleft())
         self._turn = self._clock.call_at(now, self._go_on) if self._left else None
+        if not self._left and not self._is_refused:
+            self._trouble.is_over()
 
     def _check_one(self, partition: Partition) -> None:
         log = partition.log
@@ -75,19 +87,29 @@ class RetentionChecks:
             deletions = delete_old_segments(
                 log, high_watermark=partition.high_watermark, now=self._clock.now_ms()
             )
-        except (OSError, CorruptRecordError) as error:
-            _log.warning("%s keeps segments that are too old: %s", log.name, error)
-            if isinstance(error, OSError):
+        except OSError as error:
+            self._is_refused = True
+            if self._trouble.level(f"{error.errno}") == logging.WARNING:
+                self._tell_kept(log, error)
                 self._on_refused(error)
+            return
+        except CorruptRecordError as error:
+            if log not in self._damaged:
+                self._damaged.add(log)
+                self._tell_kept(log, error)
             return
         except InvariantError as error:
             self._fail(error)
             return
+        self._damaged.discard(log)
         if deletions:
             partition.log_start_moved()
         for deletion in deletions:
             self._tell(log.name, deletion)
             self.remove_later(deletion.retired, log.config.file_delete_delay_ms)
+
+    def _tell_kept(self, log: PartitionLog, error: Exception) -> None:
+        _log.warning("%s keeps segments that are too old: %s", log.name, error)
 
     def _tell(self, name: str, deletion: Deletion) -> None:
         first, *others = deletion.base_offsets
@@ -110,4 +132,7 @@ class RetentionChecks:
         try:
             await self._workers.run(retired.remove)
         except OSError as error:
-            _log.warning("a deleted segment stays until the next start: %s", error)
+            level = self._trouble_with_removals.level(f"{error.errno}")
+            _log.log(level, "a deleted segment stays until the next start: %s", error)
+        else:
+            self._trouble_with_removals.is_over()
