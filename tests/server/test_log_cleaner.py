@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
-from kafkalite.config.views import BrokerConfig, TopicConfig
-from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.log.files_os import OsFiles
-from kafkalite.log.leader_log import append_as_leader
-from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.retired_files import RetiredFiles
-from kafkalite.ports.workers import InlineWorkers, T, Ts, Workers
+from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -33,11 +23,11 @@ from kafkalite.protocol.messages.offset_commit import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.records.record import Record, build_batch
-from kafkalite.server.log_cleaner import RETRY_MS, LogCleaner
-from kafkalite.server.partition import Partition
+from kafkalite.server.log_cleaner import RETRY_MS
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerId, LeaderEpoch, Offset, TimestampMs, TopicPartition, Uuid
+from kafkalite.types import Offset, TopicPartition, Uuid
 from tests.log.compaction_fixtures import stored_records
+from tests.server.cleaner_world import BACKOFF_MS, GatedWorkers, World
 from tests.server.group_requests import COMMIT, committed, find
 from tests.server.requests import produce, produced
 from tests.server.running import PRODUCE, Running, crashed, served, simulated, start
@@ -47,7 +37,6 @@ COMPACTED = {
     "internal.segment.bytes": "1000",
     "file.delete.delay.ms": "1000",
 }
-BACKOFF_MS = 15_000
 QUIET = {"connections.max.idle.ms": "-1", "log.initial.task.delay.ms": "10000000"}
 """Without checkpoints of recovery points: after a crash all is scanned."""
 
@@ -224,87 +213,6 @@ async def test_a_hundred_thousand_commits_become_a_few_records(simulation: Simul
             assert await committed(running, "t", partition=index) == 999 + index
 
 
-class GatedWorkers(InlineWorkers):
-    """Works only when it is let."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.let = asyncio.Semaphore(0)
-        self.steps = 0
-
-    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
-        await self.let.acquire()
-        self.steps += 1
-        return await super().run(function, *args)
-
-
-class World:
-    """Logs in a folder, and a cleaner of them."""
-
-    def __init__(self, simulation: Simulation, workers: Workers, files: Files) -> None:
-        self.simulation = simulation
-        self.workers = workers
-        self.files = files
-        self.directory = LogDirectory.open(
-            files,
-            location="memory",
-            node_id=BrokerId(1),
-            new_cluster_id="cluster",
-            new_directory_id=Uuid(b"directory......."),
-        )
-        self.partitions: list[Partition] = []
-        self.retired: list[RetiredFiles] = []
-        self.when_measured: Callable[[], None] | None = None
-        """Called once, before what was found is cleaned."""
-
-    def add(self, name: str, count: int = 40) -> Partition:
-        """A partition of which all but the last record is superseded."""
-        now = self.simulation.clock.now_ms()
-        config = TopicConfig(cleanup_policy=("compact",), segment_bytes=500)
-        log = self.directory.open_partition(
-            TopicPartition(name, 0), topic_id=Uuid(name.encode().ljust(16)), config=config, now=now
-        )
-        for number in range(count):
-            data = build_batch([Record(b"a", b"%d" % number, (), TimestampMs(now))])
-            append_as_leader(log, memoryview(data), leader_epoch=LeaderEpoch(0), now=now)
-        log.roll(now)
-        partition = Partition(name, log.folder.topic_id, 0, log, config, self.directory)
-        partition.last_high_watermark = log.end_offset
-        self.partitions.append(partition)
-        return partition
-
-    @asynccontextmanager
-    async def cleaning(self, **settings: str) -> AsyncIterator[LogCleaner]:
-        keys = {key.replace("_", "."): value for key, value in settings.items()}
-        async with asyncio.TaskGroup() as tasks:
-            cleaner = LogCleaner(
-                tasks,
-                self.workers,
-                self.simulation.clock,
-                self.directory,
-                BrokerConfig.of(keys),
-                remove_later=lambda retired, delay_ms: self.retired.append(retired),
-                write_offsets=self.write_offsets,
-                sync_metadata=lambda: None,
-            )
-            cleaner.start(lambda: self.partitions)
-            try:
-                yield cleaner
-            finally:
-                cleaner.stop()
-
-    def write_offsets(self) -> None:
-        call, self.when_measured = self.when_measured, None
-        if call is not None:
-            call()
-
-    def offsets(self, partition: Partition) -> list[int]:
-        return [record.offset for record in stored_records(partition.log)]
-
-    def cleaned_to(self, name: str) -> Offset | None:
-        return self.directory.checkpoints.cleaner_offsets.get(TopicPartition(name, 0))
-
-
 @simulated
 async def test_the_filthiest_is_first_and_one_is_cleaned_at_a_time(simulation: Simulation) -> None:
     workers = GatedWorkers()
@@ -367,84 +275,6 @@ def test_a_log_that_goes_meanwhile_is_let_go_of(after_steps: int) -> None:
     from kafkalite.testing.simulation import run
 
     run(main, seed=1)
-
-
-def write(log: PartitionLog, key: bytes, count: int, value: bytes = b"new") -> None:
-    for _ in range(count):
-        data = build_batch([Record(key, value, (), TimestampMs(0))])
-        append_as_leader(log, memoryview(data), leader_epoch=LeaderEpoch(1), now=TimestampMs(0))
-
-
-@pytest.mark.parametrize(("cut_at", "value"), [(5, b"1"), (9, b"1"), (7, b"1" * 400)])
-@pytest.mark.parametrize("after_steps", range(8))
-def test_a_follower_that_is_cut_and_rolls_again_meanwhile_is_clean_in_the_end(
-    tmp_path: Path, after_steps: int, cut_at: int, value: bytes
-) -> None:
-    """Its segments are there and closed, as before, and hold other records: what was known of their
-    keys is not so any more, and how far it was to be clean is beyond what is new. Of a
-    batch that is longer than what was there a worker reads a part: that is no damage."""
-
-    async def main(simulation: Simulation) -> None:
-        workers = GatedWorkers()
-        world = World(simulation, workers, OsFiles(str(tmp_path)))
-        partition = world.add("t", count=12)
-        key = TopicPartition("t", 0)
-        async with world.cleaning():
-            await simulation.sleep(BACKOFF_MS + 1)
-            for _ in range(after_steps):
-                workers.let.release()
-                await simulation.sleep(1)
-            left = [offset for offset in world.offsets(partition) if offset < cut_at]
-            world.directory.truncate_partition(key, Offset(cut_at), TimestampMs(0))
-            write(partition.log, b"b", 2, value)
-            partition.log.roll(TimestampMs(0))
-            partition.last_high_watermark = partition.log.end_offset
-            for _ in range(5):
-                workers.let.release()
-                await simulation.sleep(1)
-            assert (world.cleaned_to("t") or 0) <= partition.log.end_offset
-            write(partition.log, b"b", 20)
-            partition.log.roll(TimestampMs(0))
-            partition.last_high_watermark = partition.log.end_offset
-            for _ in range(100):
-                workers.let.release()
-            await simulation.sleep(3 * BACKOFF_MS)
-        found = {record.key: record.offset for record in stored_records(partition.log)}
-        assert len(stored_records(partition.log)) == len(found), "each key is there once"
-        assert found[b"b"] == cut_at + 21
-        assert found.get(b"a") == max(left, default=None)
-        assert world.cleaned_to("t") == cut_at + 22
-
-    from kafkalite.testing.simulation import run
-
-    run(main, seed=1)
-
-
-@simulated
-async def test_a_follower_that_begins_anew_below_is_not_clean_up_to_where_it_began(
-    simulation: Simulation,
-) -> None:
-    """Between two turns of the loop: it was found dirty from offset 100 on."""
-    world = World(simulation, InlineWorkers(), MemoryFiles())
-    partition = world.add("t")
-    log, key = partition.log, TopicPartition("t", 0)
-    world.directory.restart_partition(key, Offset(100), TimestampMs(0))
-    write(log, b"a", 20)
-    log.roll(TimestampMs(0))
-    partition.last_high_watermark = log.end_offset
-
-    def begin_anew() -> None:
-        world.directory.restart_partition(key, Offset(0), TimestampMs(0))
-        write(log, b"a", 50)
-        write(log, b"b", 100)
-        log.roll(TimestampMs(0))
-        partition.last_high_watermark = log.end_offset
-
-    async with world.cleaning():
-        await simulation.sleep(BACKOFF_MS - 1)
-        world.when_measured = begin_anew
-        await simulation.sleep(3 * BACKOFF_MS)
-    assert world.offsets(partition) == [49, 149]
 
 
 @simulated
