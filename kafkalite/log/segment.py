@@ -337,3 +337,4 @@ class Segment:
         Leases keep the file open until they end."""
         self._log.close()
         self.held.close()
+        self._forget_limits()  # Who appends next looks at the indexes first, while it may fail.

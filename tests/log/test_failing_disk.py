@@ -78,6 +78,33 @@ def test_any_one_failure_refuses_one_append_and_no_more() -> None:
     assert failures > 20
 
 
+class WithoutIndexes(MemoryFiles):
+    """A disk on which they cannot be read for a while."""
+
+    refuses = False
+
+    def open_read(self, path: str) -> MemoryFile:
+        if self.refuses and path.endswith("index"):
+            raise OSError(24, "Too many open files")
+        return super().open_read(path)
+
+
+def test_indexes_that_cannot_be_read_refuse_an_append_before_it_is_written() -> None:
+    files = WithoutIndexes()
+    log = open_log(files)
+    for number in range(3):
+        append(log, idempotent(number))
+    log.close()
+    before = stored(log)
+    files.refuses = True
+    with pytest.raises(OSError, match="Too many open files"):
+        append(log, idempotent(3))
+    assert (stored(log), log.end_offset) == (before, 3)
+    assert files.size(log.segments[0].name) == len(before)
+    files.refuses = False
+    assert append(log, idempotent(3)).base_offset == 3
+
+
 def test_a_malformed_marker_is_refused_before_it_is_written() -> None:
     log = open_log()
     append(log, idempotent(0))
