@@ -66,6 +66,10 @@ def contents(running: Running, topic: str) -> list[tuple[str, str]]:
     return [((key or b"").decode(), (value or b"").decode()) for _, key, value, _ in found]
 
 
+def deleted_files(running: Running) -> list[str]:
+    return [name for name in running.files.list("t-0") if name.endswith(".deleted")]
+
+
 def text_of(files: Files, path: str) -> str:
     file = files.open_read(path)
     return file.read(0, file.size).decode()
@@ -78,6 +82,8 @@ async def test_a_log_is_compacted_when_half_of_it_is_new(running: Running) -> No
         await put(running, "t", ("a", f"{number}"), (f"k{number}", "v" * 20))
     segments = len(running.partition("t").log.segments)
     await running.wait_ms(BACKOFF_MS + 1)
+    assert len(deleted_files(running)) >= 3 * (segments - 1), "for those who read them"
+    await running.wait_ms(999)
     found = contents(running, "t")
     assert len(found) < 50
     assert found[-2:] == [("a", "29"), ("k29", "v" * 20)]
@@ -86,9 +92,8 @@ async def test_a_log_is_compacted_when_half_of_it_is_new(running: Running) -> No
     await running.wait_ms(BACKOFF_MS + 1)
     checkpoint = text_of(running.files, "cleaner-offset-checkpoint")
     assert checkpoint == f"0\n1\nt 0 {active}\n"
-    deleted = [name for name in running.files.list("t-0") if name.endswith(".deleted")]
     assert segments > 2
-    assert deleted == []
+    assert deleted_files(running) == []
     seen = await running.read("t", 0)
     assert seen == [value.encode() for _, value in found][: len(seen)] != []
 
