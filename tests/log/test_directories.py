@@ -131,7 +131,7 @@ def test_a_clean_stop_is_on_record_until_the_next_start(files: MemoryFiles) -> N
     directory = open_directory(files)
     append(open_orders(directory), batch())
     stop(directory, high_watermark=1)
-    assert content(files, CLEAN_SHUTDOWN) == b'{"version":0,"brokerEpoch":13}'
+    assert content(files, ".kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":13}'
     assert content(files, "recovery-point-offset-checkpoint") == b"0\n1\norders 3 1\n"
     assert content(files, "replication-offset-checkpoint") == b"0\n1\norders 3 1\n"
     assert content(files, "log-start-offset-checkpoint") == b"0\n0\n"

@@ -36,6 +36,22 @@ class GatedWorkers(InlineWorkers):
         return await super().run(function, *args)
 
 
+class WatchedWorkers(InlineWorkers):
+    """Knows whether it is at work."""
+
+    is_at_work = False
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        def watched() -> T:
+            self.is_at_work = True
+            try:
+                return function(*args)
+            finally:
+                self.is_at_work = False
+
+        return await super().run(watched)
+
+
 class World:
     """Logs in a folder, and a cleaner of them."""
 

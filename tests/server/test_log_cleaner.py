@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from kafkalite.log.compaction_pieces import Piece
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports.workers import InlineWorkers
@@ -27,7 +28,7 @@ from kafkalite.server.log_cleaner import RETRY_MS
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import Offset, TopicPartition, Uuid
 from tests.log.compaction_fixtures import stored_records
-from tests.server.cleaner_world import BACKOFF_MS, GatedWorkers, World
+from tests.server.cleaner_world import BACKOFF_MS, GatedWorkers, WatchedWorkers, World
 from tests.server.group_requests import COMMIT, committed, find
 from tests.server.requests import produce, produced
 from tests.server.running import PRODUCE, Running, crashed, served, simulated, start
@@ -280,6 +281,33 @@ def test_a_log_that_goes_meanwhile_is_let_go_of(after_steps: int) -> None:
     from kafkalite.testing.simulation import run
 
     run(main, seed=1)
+
+
+@simulated
+async def test_records_are_read_and_synced_by_workers_alone(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = WatchedWorkers()
+    world = World(simulation, workers, MemoryFiles())
+    partition = world.add("t")
+    seen: list[bool] = []
+    sync, run = MemoryFiles.sync_file, Piece.run
+
+    def noted_sync(files: MemoryFiles, path: str) -> None:
+        seen.append(workers.is_at_work)
+        sync(files, path)
+
+    def noted_run(piece: Piece) -> None:
+        seen.append(workers.is_at_work)
+        run(piece)
+
+    monkeypatch.setattr(MemoryFiles, "sync_file", noted_sync)
+    monkeypatch.setattr(Piece, "run", noted_run)
+    async with world.cleaning():
+        await simulation.sleep(2 * BACKOFF_MS)
+    assert world.offsets(partition) == [39]
+    assert len(seen) > 10
+    assert all(seen)
 
 
 @simulated
