@@ -184,6 +184,12 @@ class CompactionMachine(RuleBasedStateMachine):
     def roll(self) -> None:
         self.world.log.roll(self.now)
 
+    @rule()
+    def let_indexes_go(self) -> None:
+        """And aborted transactions: other logs' need the room."""
+        for segment in self.world.log.segments:
+            segment.held.let_go()
+
     @rule(elapsed=st.integers(min_value=1, max_value=100))
     def pass_time(self, elapsed: int) -> None:
         self.now = TimestampMs(self.now + elapsed)
