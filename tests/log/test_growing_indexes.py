@@ -43,11 +43,16 @@ SIZE = len(batch())
 
 
 class WatchedFiles(MemoryFiles):
-    """Notes which indexes are opened to be read."""
+    """Notes which indexes are opened to be read, and which are asked for."""
 
     def __init__(self) -> None:
         super().__init__(models_crashes=True)
         self.read: list[str] = []
+        self.asked: list[str] = []
+
+    def exists(self, path: str) -> bool:
+        self.asked.append(path)
+        return super().exists(path)
 
     def open_read(self, path: str) -> MemoryFile:
         if path.endswith("index"):
@@ -433,3 +438,29 @@ def test_a_disk_that_is_full_keeps_them_in_memory() -> None:
     spill(world.log)
     assert world.log.segments[-1].aborted.size_bytes == 0
     assert world.told(4)[0] == 4
+
+
+def test_that_a_segment_has_none_is_not_looked_up_twice() -> None:
+    """Whoever reads what is committed asks all segments from his own on."""
+    files = WatchedFiles()
+    log = opened(files, LoadedIndexes(0))
+    for _ in range(4):
+        grow(log, 3)
+        log.roll(NOW)
+    log.close()
+    log = opened(files, LoadedIndexes(0))
+    for expected in (4, 0):
+        files.asked.clear()
+        for offset in range(log.end_offset):
+            found = log.read(
+                Offset(offset),
+                max_bytes=1,
+                max_offset=log.end_offset,
+                first_batch_whole=True,
+                tells_aborted=True,
+            )
+            assert isinstance(found.part, memoryview)
+            found.part.release()
+        assert len([path for path in files.asked if path.endswith(".txnindex")]) == expected
+        for segment in log.segments:
+            segment.held.let_go()
