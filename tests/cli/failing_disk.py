@@ -2,8 +2,8 @@
 
     python failing_disk.py FOLDER serve --data d
 
-While there is a file `FOLDER.fails`, what it names (`write`, `sync` or `read`) of each file in that
-folder ends with EIO: the disk can be asked, and does not do it.
+While there is a file `FOLDER.fails`, what it names (as `write EIO`; `sync` and `read` likewise) of
+each file in that folder ends with that error: the disk can be asked, and does not do it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ def fail(folder: Path) -> None:
             path = paths.get(fd) if isinstance(fd, int) else None
             if path is not None and path.startswith(f"{folder}{os.sep}"):
                 flag = flag_of(folder)
-                if flag.exists() and flag.read_text() == kind:
-                    raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+                text = flag.read_text() if flag.exists() else ""
+                failing_kind, _, name = text.partition(" ")
+                if failing_kind == kind:
+                    number = getattr(errno, name)
+                    raise OSError(number, os.strerror(number), path)
             return call(*args, **kwargs)
 
         return replaced

@@ -39,7 +39,7 @@ def test_a_disk_with_io_errors_takes_its_partitions_offline_until_a_restart(
             await fill(client)
             await write_more(client)
             assert await held(client) == [2, 2, 2]
-            flag_of(disk).write_text(what)
+            flag_of(disk).write_text(f"{what} EIO")
             if what == "read":
                 assert await fetch_error(client, 1) == STORAGE
             for _ in range(2):
@@ -65,13 +65,13 @@ def test_a_disk_with_io_errors_takes_its_partitions_offline_until_a_restart(
     assert (code, log) == (0, "")
 
 
-def test_a_disk_with_io_errors_that_has_the_metadata_ends_the_broker(tmp_path: Path) -> None:
+def test_a_disk_that_became_read_only_and_has_the_metadata_ends_the_broker(tmp_path: Path) -> None:
     disk = tmp_path / "d"
     with serving("--data", "d", folder=tmp_path, command=(*COMMAND, str(disk))) as served:
 
         async def fail(client: Client) -> None:
             await fill(client)
-            flag_of(disk).write_text("write")
+            flag_of(disk).write_text("write EROFS")
             assert (await codes(client, "t"))[0] == STORAGE
 
         with suppress(ConnectionError):
@@ -79,7 +79,7 @@ def test_a_disk_with_io_errors_that_has_the_metadata_ends_the_broker(tmp_path: P
         code, log = served.ended()
     assert code == 1
     assert log.splitlines()[-1].startswith(
-        "kafkalite: stopped: the log folder d, which has the metadata log, has failed: [Errno 5] "
+        "kafkalite: stopped: the log folder d, which has the metadata log, has failed: [Errno 30] "
     )
     assert "Traceback" not in log
     flag_of(disk).unlink()
@@ -99,7 +99,7 @@ def test_a_start_on_a_disk_with_io_errors_names_it(tmp_path: Path) -> None:
     with serving("--data", "d", folder=tmp_path) as served:
         talk(served.port, fill)
         assert served.end(signal.SIGTERM)[0] == 0
-    flag_of(disk).write_text("read")
+    flag_of(disk).write_text("read EIO")
     with (
         pytest.raises(AssertionError, match=r"kafkalite: .*Input/output error") as refused,
         serving("--data", "d", folder=tmp_path, command=(*COMMAND, str(disk))),
