@@ -71,11 +71,19 @@ class Connection:
         self, request: Request, version: int, response: type[R], *, client_id: str = "talk"
     ) -> R:
         """The answer."""
+        self.send(request, version, client_id=client_id)
+        return self.hear(type(request), version, response)
+
+    def send(self, request: Request, version: int, *, client_id: str = "talk") -> None:
+        """Ask, and do not wait for the answer."""
         parts = request_frame(request, version, correlation_id=1, client_id=client_id)
         # Requests hold nothing but bytes.
         self._socket.sendall(b"".join(map(bytes, parts)))  # type: ignore[arg-type]
+
+    def hear(self, request: type[Request], version: int, response: type[R]) -> R:
+        """The next answer, to such a request."""
         answer = self._answers.read(int.from_bytes(self._answers.read(4)))
-        _, begin = read_response_header(schema_of(type(request)).api_key, version, answer)
+        _, begin = read_response_header(schema_of(request).api_key, version, answer)
         return decode(response, version, memoryview(answer), begin)
 
 

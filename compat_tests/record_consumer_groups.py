@@ -1,5 +1,6 @@
-"""Writes what a broker answers in the talks with consumer groups: how `consumer-groups.jsonl` and
-`migrations.jsonl` were made, of the real Kafka 4.4.0.
+"""Writes what a broker answers in the talks with groups: how `consumer-groups.jsonl`,
+`migrations.jsonl` and `classic-groups.jsonl` were made, of the real Kafka 4.4.0 with a
+`group.initial.rebalance.delay.ms` of 0.
 
     python -m compat_tests.record_consumer_groups HOST:PORT
 """
@@ -11,11 +12,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from compat_tests import migration_talk
+from compat_tests import classic_talk, migration_talk
 from compat_tests.consumer_group_talk import Step, talk
 
 RECORD = Path(__file__).parent / "consumer-groups.jsonl"
 MIGRATIONS = Path(__file__).parent / "migrations.jsonl"
+CLASSIC = Path(__file__).parent / "classic-groups.jsonl"
 VERSIONS = (0, 1)
 
 
@@ -24,6 +26,8 @@ def main() -> None:
     address = sys.argv[1]
     write(RECORD, (step for version in VERSIONS for step in talk(address, version)))
     write(MIGRATIONS, migration_talk.talk(address))
+    classic = (step for which in classic_talk.TALKS for step in classic_talk.talk(address, *which))
+    write(CLASSIC, classic)
 
 
 def write(path: Path, steps: Iterable[Step]) -> None:

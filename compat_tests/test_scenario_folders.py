@@ -1,6 +1,6 @@
 """What every scenario of groups (`tests/scenarios`) has in its log after each of its commands, as
 the real Kafka reads it: it lists and describes the same groups as kafkalite on the same folder,
-with the same offsets.
+with the same offsets. So with what earlier releases wrote (`old_records.py`).
 
 All share one folder, so that Kafka is started once. Each has a group of its own then, topics have
 the ids of the folder, and sessions of classic members are longer, for Kafka begins them anew.
@@ -18,6 +18,7 @@ import pytest
 
 from compat_tests.consumer_group_talk import Connection
 from compat_tests.golden import turns
+from compat_tests.old_records import old_records
 from compat_tests.process import KafkaliteProcess
 from compat_tests.real_kafka import RealKafka
 from compat_tests.told_groups import groups_at
@@ -96,8 +97,9 @@ def moved(stored: tuple[bytes, bytes | None], group: str, ids: Mapping[str, Uuid
     return RecordBytes(key, value)
 
 
-def write(connection: Connection, left: Mapping[str, Left]) -> None:
-    """Have all logs in the topic that coordinators will be loaded from."""
+def write(connection: Connection, left: Mapping[str, Left]) -> list[str]:
+    """Have all logs in the topic that coordinators will be loaded from. The groups of old
+    records."""
     wanted = [
         create_topics.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
         for name in TOPICS
@@ -115,10 +117,10 @@ def write(connection: Connection, left: Mapping[str, Left]) -> None:
         metadata.MetadataRequest(topics=which), 12, metadata.MetadataResponse
     ).topics[0]
     now = TimestampMs(time.time_ns() // 1_000_000)
-    for group, scenario in left.items():
-        batch = build_batch(
-            [Record(*moved(each, group, ids), timestamp=now) for each in scenario.log]
-        )
+    old = old_records(TOPICS[0], now)
+    logs = {id: [moved(each, id, ids) for each in scenario.log] for id, scenario in left.items()}
+    for group, log in (logs | old).items():
+        batch = build_batch([Record(*each, timestamp=now) for each in log])
         index = partition_for(group, len(about.partitions))
         data = produce.PartitionProduceData(index=index, records=memoryview(batch))
         topic = produce.TopicProduceData(name=OFFSETS_TOPIC, partition_data=[data])
@@ -129,6 +131,7 @@ def write(connection: Connection, left: Mapping[str, Left]) -> None:
             client_id=WHO_MAY_WRITE_IT,
         )
         assert not answer.responses[0].partition_responses[0].error_code, answer
+    return list(old)
 
 
 def test_kafka_lists_the_groups_and_offsets_that_scenarios_leave(
@@ -140,16 +143,20 @@ def test_kafka_lists_the_groups_and_offsets_that_scenarios_leave(
     data = tmp_path / "logs"
     broker = start_kafkalite(data)
     with closing(Connection(broker.address)) as connection:
-        write(connection, left)
+        old = write(connection, left)
     assert broker.stop() == 0
     broker = start_kafkalite(data)
-    ours = groups_at(broker.address, list(left))
+    ours = groups_at(broker.address, [*left, *old])
     assert broker.stop() == 0
     theirs = start_kafka(tmp_path)
-    assert groups_at(theirs.address, list(left)) == ours
-    offsets, listed, *_ = ours
+    assert groups_at(theirs.address, [*left, *old]) == ours
+    offsets, listed, described, _ = ours
     names = {group["group_id"] for group in listed["groups"]}
-    assert names == {name for name, scenario in left.items() if scenario.has_group}
+    assert names == {name for name, scenario in left.items() if scenario.has_group} | {*old}
     assert len(names) > 80
-    assert sum(bool(group["topics"]) for group in offsets["groups"]) > 5
+    kept = {group["group_id"] for group in offsets["groups"] if group["topics"]}
+    assert kept >= {name for name in old if "group" not in name}
+    assert len(kept - {*old}) > 5
+    stable = {group["group_id"] for group in described["groups"] if group["members"]}
+    assert stable >= {name for name in old if "group" in name}
     assert theirs.complaints() == []

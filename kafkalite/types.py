@@ -8,7 +8,6 @@ stays what the wire carries, and `format_uuid` gives the text that Kafka's tools
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
 Offset = NewType("Offset", int)
@@ -53,8 +52,7 @@ def parse_uuid(text: str) -> Uuid:
     return Uuid(raw)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
+class TopicPartition(NamedTuple):
     """A partition by its topic's name; prints as Kafka's tools do: `topic-0`."""
 
     topic: str

@@ -13,28 +13,27 @@ from kafkalite.protocol.messages.classic_group_records import OffsetCommitKey, O
 from kafkalite.types import NO_PRODUCER_ID, ProducerId, TopicPartition
 
 
-class Committed(NamedTuple):
-    """One commit."""
+class Pending(NamedTuple):
+    """A commit in an open transaction."""
 
     value: OffsetCommitValue
     sequence: int
-    """Grows with each commit in the log."""
-
-
-Table = dict[str, dict[TopicPartition, Committed]]
-"""Group id -> partition -> its last commit. No group is there without one."""
+    """Grows with each commit that is applied while any transaction is open."""
 
 
 class CommittedOffsets:
     """The offsets of the groups of one coordinator. `apply` and `end_transaction` alone write."""
 
     def __init__(self) -> None:
-        self._offsets: Table = {}
-        self._pending: dict[ProducerId, Table] = {}
-        """Of open transactions."""
+        self._offsets: dict[str, dict[TopicPartition, OffsetCommitValue]] = {}
+        """Group id -> partition -> its last commit. No group is there without one."""
+        self._pending: dict[ProducerId, dict[str, dict[TopicPartition, Pending]]] = {}
+        """Of open transactions, in the same way."""
+        self._sequences: dict[tuple[str, TopicPartition], int] = {}
+        """Of the commits that have come to count since the oldest transaction that is open."""
         self._sequence = 0
 
-    def of_group(self, group_id: str) -> dict[TopicPartition, Committed]:
+    def of_group(self, group_id: str) -> dict[TopicPartition, OffsetCommitValue]:
         """What the group has committed; not to be changed."""
         return self._offsets.get(group_id, {})
 
@@ -75,23 +74,26 @@ class CommittedOffsets:
             for table in self._pending.values():
                 table.get(key.group, {}).pop(partition, None)
             return
-        self._sequence += 1
-        table = self._offsets
         if producer_id != NO_PRODUCER_ID:
-            table = self._pending.setdefault(producer_id, {})
-        of_group = table.get(key.group)
+            self._sequence += 1
+            pending = self._pending.setdefault(producer_id, {}).setdefault(key.group, {})
+            pending[partition] = Pending(value, self._sequence)
+            return
+        of_group = self._offsets.get(key.group)
         if of_group is None:
-            of_group = table[key.group] = {}
-        of_group[partition] = Committed(value, self._sequence)
+            of_group = self._offsets[key.group] = {}
+        of_group[partition] = value
+        if self._pending:
+            self._sequence += 1
+            self._sequences[key.group, partition] = self._sequence
 
     def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         """Its offsets count from now on, or never did."""
         table = self._pending.pop(producer_id, {})
-        if not committed:
-            return
-        for group_id, pending in table.items():
+        for group_id, pending in table.items() if committed else ():
             for partition, offset in pending.items():
-                offsets = self._offsets.setdefault(group_id, {})
-                before = offsets.get(partition)
-                if before is None or before.sequence < offset.sequence:
-                    offsets[partition] = offset
+                if self._sequences.get((group_id, partition), 0) < offset.sequence:
+                    self._offsets.setdefault(group_id, {})[partition] = offset.value
+                    self._sequences[group_id, partition] = offset.sequence
+        if not self._pending:
+            self._sequences.clear()

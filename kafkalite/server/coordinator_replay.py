@@ -14,6 +14,7 @@ from kafkalite.errors import CorruptRecordError, ProtocolError
 from kafkalite.log.files import read_part
 from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import HEADER_SIZE, BatchHeader, crc_is_valid, read_header
+from kafkalite.protocol.records.compression import Buffer
 from kafkalite.protocol.records.record import read_records
 from kafkalite.server.partition import Partition
 from kafkalite.types import Offset, TimestampMs
@@ -21,12 +22,14 @@ from kafkalite.types import Offset, TimestampMs
 _log = logging.getLogger(__name__)
 
 SLICE_BYTES = 1 << 17
-SLICE_RECORDS = 500
-"""Read, and applied, in one turn of the loop: some milliseconds' worth."""
+SLICE_RECORDS = 1_000
+"""Read, or applied, in one turn of the loop: some milliseconds' worth."""
 BATCH_BYTES = 1 << 26
 """Of records in one batch, before they are compressed: no more is written, and no more is read."""
 
 
+Key = Buffer | None
+"""Of a record."""
 E = TypeVar("E")
 R = TypeVar("R")
 
@@ -41,6 +44,11 @@ class RecordCodec(Protocol[R]):
     def read(self, record: log_record.Record, header: BatchHeader) -> R | None:
         """A record of the log, from a batch with that header; None: it tells nothing.
         `ProtocolError` for one that is none of ours."""
+        ...
+
+    def tells_all(self, record: log_record.Record) -> bool:
+        """Whether it tells all of its key, so that no earlier record of that key need be read; and
+        nothing of other keys of which this is so. It can be read, as far as one sees at once."""
         ...
 
 
@@ -80,7 +88,11 @@ class Replay(Generic[E, R]):
 
     def _apply(self, buffer: memoryview) -> Iterator[None]:
         """A record at each step."""
-        position = 0
+        position, end = 0, self.offset
+        tells_all = self._codec.tells_all
+        waiting: dict[Key, tuple[log_record.Record, BatchHeader]] = {}
+        """Those that tell all, by their keys: the next of the same key makes one superfluous. None
+        of compressed batches, which may be large, and would all be held."""
         while len(buffer) - position >= HEADER_SIZE:
             header = read_header(buffer, position)
             if len(buffer) - position < header.size_bytes:
@@ -89,21 +101,32 @@ class Replay(Generic[E, R]):
                 raise CorruptRecordError(
                     f"the batch at offset {header.base_offset} has a wrong CRC"
                 )  # An offset that was never committed would skip records, or show them again.
-            yield from self._apply_batch(buffer, position, header)
-            self.offset = header.next_offset
+            may_wait = not (header.is_transactional or header.is_control or header.compression)
+            for record in read_records(buffer, position, header, BATCH_BYTES):
+                yield
+                if may_wait and tells_all(record):
+                    waiting.pop(record.key, None)  # In the order of the last ones.
+                    waiting[record.key] = record, header
+                    continue
+                for each in waiting.values():
+                    self._apply_one(*each)
+                    yield
+                waiting.clear()
+                self._apply_one(record, header)
+            end = header.next_offset
             position += header.size_bytes
+        for each in waiting.values():
+            self._apply_one(*each)
+            yield
+        self.offset = end
 
-    def _apply_batch(
-        self, buffer: memoryview, position: int, header: BatchHeader
-    ) -> Iterator[None]:
+    def _apply_one(self, record: log_record.Record, header: BatchHeader) -> None:
         """Records that are none of ours, such as those of a later release, are passed by, as Kafka
         does."""
-        for record in read_records(buffer, position, header, BATCH_BYTES):
-            yield
-            try:
-                decoded = self._codec.read(record, header)
-            except ProtocolError as error:
-                _log.warning("A record of offset %d is passed by: %s", record.offset, error)
-            else:
-                if decoded is not None:
-                    self.core.apply(decoded)
+        try:
+            decoded = self._codec.read(record, header)
+        except ProtocolError as error:
+            _log.warning("A record of offset %d is passed by: %s", record.offset, error)
+        else:
+            if decoded is not None:
+                self.core.apply(decoded)

@@ -6,16 +6,14 @@ Source: Kafka's `CoordinatorPartitionWriter` and `CoordinatorLoaderImpl`.
 
 from __future__ import annotations
 
+from kafkalite.coordinator.groups.commit_reader import CommitReader, is_commit
 from kafkalite.coordinator.groups.log_record import (
     JournalRecord,
     Record,
     TransactionEnded,
-    decode_record,
     encode_record,
 )
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.protocol.messages.classic_group_records import OffsetCommitKey, OffsetCommitValue
-from kafkalite.protocol.record_frames import decode_coordinator_value
 from kafkalite.protocol.records import record as log_record
 from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.compression import Compression
@@ -28,10 +26,6 @@ from kafkalite.protocol.records.record import build_batch
 from kafkalite.server.coordinator_replay import BATCH_BYTES
 from kafkalite.types import NO_PRODUCER_ID, ProducerEpoch, TimestampMs
 
-MOST_KEYS = 10_000
-"""Of offsets, that are remembered: a log has each of them again and again."""
-MOST_KEY_BYTES = 1_000
-"""Of one that is remembered: names of groups may be long, and would fill memory."""
 _BASE_SEQUENCE = 0
 """As Kafka has it in these batches, though no producer numbers them."""
 
@@ -42,7 +36,7 @@ class GroupRecordCodec:
     def __init__(self, compression: Compression = Compression.NONE) -> None:
         """`offsets.topic.compression.codec`."""
         self._compression = compression
-        self._offset_keys: dict[bytes, OffsetCommitKey] = {}
+        self._reader = CommitReader()
 
     def batch(self, records: tuple[JournalRecord, ...], now: TimestampMs) -> bytearray:
         """Records of one event: all of one producer, or of none; or one marker."""
@@ -83,13 +77,8 @@ class GroupRecordCodec:
                 coordinator_epoch=marker.coordinator_epoch,
             )
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-        key, value = bytes(record.key or b""), record.value
-        known = self._offset_keys.get(key)
-        if known is not None and value is not None:
-            return Record(known, decode_coordinator_value(OffsetCommitValue, value), producer_id)
-        decoded = decode_record(key, value, producer_id)
-        if isinstance(decoded.key, OffsetCommitKey) and len(key) <= MOST_KEY_BYTES:
-            if len(self._offset_keys) >= MOST_KEYS:
-                self._offset_keys.clear()
-            self._offset_keys[key] = decoded.key
-        return decoded
+        return self._reader.read(bytes(record.key or b""), record.value, producer_id)
+
+    def tells_all(self, record: log_record.Record) -> bool:
+        """Commits, most of all that is here."""
+        return is_commit(record.key, record.value)

@@ -96,6 +96,10 @@ class _Codec:
     def read(self, record: log_record.Record, header: BatchHeader) -> Record | None:
         return None if header.is_control else decode_record(record.key or b"", record.value)
 
+    def tells_all(self, record: log_record.Record) -> bool:
+        """Each one is read: they are few."""
+        return False
+
 
 def protocol_version(replicas: ReplicaManager) -> int:
     """The cluster's `transaction.version`; 0 where none is finalized."""

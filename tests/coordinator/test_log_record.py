@@ -34,6 +34,23 @@ def test_an_offset_that_expires_by_itself_has_the_version_that_can_say_so() -> N
     assert decode_record(*written) == Record(key, value)
 
 
+def test_commits_of_old_brokers_count_as_any_other() -> None:
+    """The real Kafka 4.4 tells such an offset, too."""
+    rest = b"\0\1g\0\1t\0\0\0\3"
+    old = decode_record(b"\0\0" + rest, b"\0\0" + bytes(7) + b"\x2a\0\1m" + bytes(7) + b"\7")
+    assert old == decode_record(
+        *encode_record(
+            Record(
+                OffsetCommitKey(group="g", topic="t", partition=3),
+                OffsetCommitValue(offset=42, metadata="m", commit_timestamp=7),
+            )
+        )
+    )
+    assert decode_record(b"\0\0" + rest, None, ProducerId(4)) == Record(
+        old.key, None, ProducerId(4)
+    )
+
+
 def test_a_tombstone_and_a_producer() -> None:
     record = Record(GroupMetadataKey(group="g"), None, ProducerId(4))
     assert encode_record(record).value is None

@@ -21,7 +21,7 @@ def put(
 
 
 def kept(offsets: CommittedOffsets, group: str = "g") -> dict[TopicPartition, int]:
-    return {at: committed.value.offset for at, committed in offsets.of_group(group).items()}
+    return {at: value.offset for at, value in offsets.of_group(group).items()}
 
 
 def test_the_last_commit_counts() -> None:

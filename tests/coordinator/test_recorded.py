@@ -55,7 +55,7 @@ def test_transactions_end() -> None:
     state.apply(Record(KEY, OffsetCommitValue(offset=3), PRODUCER))
     assert not state.offsets.of_group("g")
     state.apply(TransactionEnded(PRODUCER, committed=True))
-    assert state.offsets.of_group("g")[TopicPartition("t", 0)].value.offset == 3
+    assert state.offsets.of_group("g")[TopicPartition("t", 0)].offset == 3
 
 
 def test_other_kinds_of_groups_are_passed_over() -> None:
@@ -84,7 +84,7 @@ def test_kafkas_own_log_says_what_its_tool_says() -> None:
         "consumer-group": ConsumerGroup("consumer-group", epoch=3, assignment_epoch=3)
     }
     kept = {
-        (id, str(at)): (offset.value.offset, offset.value.leader_epoch, offset.value.metadata)
+        (id, str(at)): (offset.offset, offset.leader_epoch, offset.metadata)
         for id in state.offsets.groups()
         for at, offset in state.offsets.of_group(id).items()
     }

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kafkalite.coordinator.groups.classic.events import GroupProtocol
 from kafkalite.coordinator.groups.classic.records import group_of, record_of
 from kafkalite.coordinator.groups.classic.state import ClassicGroup, GroupState, Member
+from kafkalite.coordinator.groups.log_record import decode_record
 from kafkalite.protocol.messages.classic_group_records import (
+    GroupMetadataKey,
     GroupMetadataValue,
     MemberMetadata,
 )
+from kafkalite.protocol.record_frames import encode_coordinator_key, encode_coordinator_value
 from kafkalite.types import NO_TIMESTAMP, TimestampMs
 from tests.coordinator.sample_groups import subscription
 
@@ -94,3 +99,21 @@ def test_a_simple_consumers_group_has_no_record() -> None:
     group = group_of("g", None)
     assert (group.state, group.protocol_type) == (GroupState.EMPTY, None)
     assert group.state_timestamp == NO_TIMESTAMP
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_records_of_every_version(version: int) -> None:
+    """Those before 1 know one timeout of a member, those before 2 not since when the group is as it
+    is, those before 3 no static members. The real Kafka reads them so."""
+    value = sample_value()
+    value.members[1].rebalance_timeout = 30
+    key = encode_coordinator_key(GroupMetadataKey(group="g"))
+    record = decode_record(key, encode_coordinator_value(value, version))
+    assert isinstance(record.value, GroupMetadataValue)
+    group = group_of("g", record.value)
+    assert (group.state, group.generation, group.leader) == (GroupState.STABLE, 3, "b")
+    assert group.members["b"].rebalance_timeout_ms == (30 if version >= 1 else 20)
+    assert group.members["b"].session_timeout_ms == 20
+    assert group.state_timestamp == (1000 if version >= 2 else NO_TIMESTAMP)
+    assert group.static_members == ({"i": "a"} if version >= 3 else {})
+    assert group.members["a"].assignment == b"for a"

@@ -70,7 +70,7 @@ def end(core: GroupCoordinator, *, commits: bool) -> tuple[JournalRecord, ...]:
 
 
 def committed(core: GroupCoordinator) -> list[int]:
-    return [each.value.offset for each in core.recorded.offsets.of_group("g").values()]
+    return [each.offset for each in core.recorded.offsets.of_group("g").values()]
 
 
 @pytest.mark.parametrize("commits", [True, False])

@@ -1,22 +1,17 @@
-"""Records of groups as bytes of the log and back; that keys are remembered shows in nothing."""
+"""Records of groups as bytes of the log and back."""
 
 from __future__ import annotations
-
-import pytest
 
 from kafkalite.coordinator.groups.log_record import JournalRecord, Record
 from kafkalite.protocol.messages.classic_group_records import OffsetCommitKey, OffsetCommitValue
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
-from kafkalite.server import group_record_codec
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.types import ProducerEpoch, ProducerId, TimestampMs
 
 
-def commit(
-    partition: int, offset: int | None, producer_id: int = -1, *, group: str = "g"
-) -> Record:
-    key = OffsetCommitKey(group=group, topic="t", partition=partition)
+def commit(partition: int, offset: int | None, producer_id: int = -1) -> Record:
+    key = OffsetCommitKey(group="g", topic="t", partition=partition)
     value = None if offset is None else OffsetCommitValue(offset=offset, metadata="m")
     return Record(key, value, ProducerId(producer_id), ProducerEpoch(0 if producer_id >= 0 else -1))
 
@@ -30,9 +25,7 @@ def read_back(codec: GroupRecordCodec, *batches: tuple[Record, ...]) -> list[Jou
     return found
 
 
-@pytest.mark.parametrize("most", [1, 2, 100])
-def test_commits_are_read_as_they_were_written(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(group_record_codec, "MOST_KEYS", most)
+def test_commits_are_read_as_they_were_written() -> None:
     batches = (
         (commit(0, 1), commit(1, 2), commit(0, 3)),
         (commit(0, 4, producer_id=7), commit(2, 5, producer_id=7)),
@@ -43,13 +36,3 @@ def test_commits_are_read_as_they_were_written(monkeypatch: pytest.MonkeyPatch, 
     # The epoch stands in the batch alone, and nobody asks for it who reads.
     expected = [each._replace(producer_epoch=ProducerEpoch(-1)) for each in expected]
     assert read_back(codec, *batches) == expected
-    assert len(codec._offset_keys) <= most
-
-
-def test_long_keys_are_not_remembered() -> None:
-    """A client may name any number of groups."""
-    codec = GroupRecordCodec()
-    long = "g" * group_record_codec.MOST_KEY_BYTES
-    written = (commit(0, 1), commit(0, 2, group=long))
-    assert tuple(read_back(codec, written)) == written
-    assert [key.group for key in codec._offset_keys.values()] == ["g"]

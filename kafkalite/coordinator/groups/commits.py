@@ -177,13 +177,12 @@ def fetch(
     fetched = []
     for partition in asked:
         name, index = partition.topic, partition.partition
-        offset = committed.get(partition)
+        value = committed.get(partition)
         if partition in unstable:
             fetched.append(FetchedOffset(name, index, code=ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif offset is None:
+        elif value is None:
             fetched.append(FetchedOffset(name, index))
         else:
-            value = offset.value
             epoch = LeaderEpoch(value.leader_epoch)
             fetched.append(FetchedOffset(name, index, Offset(value.offset), epoch, value.metadata))
     draft.reply(event.token, OffsetsFetched(tuple(fetched)))
@@ -240,11 +239,11 @@ def expire(draft: Draft, group: AnyGroup, offsets: CommittedOffsets) -> bool:
         return False
     pending = offsets.pending_of_group(group.group_id)
     left = False
-    for partition, offset in committed.items():
+    for partition, value in committed.items():
         if (
             group.is_subscribed_to(partition.topic)
             or partition in pending
-            or not _is_expired(draft, group, offset.value)
+            or not _is_expired(draft, group, value)
         ):
             left = True
         else:

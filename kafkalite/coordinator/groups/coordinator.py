@@ -128,6 +128,8 @@ class GroupCoordinator:
         """Records, replies (of this request or of others that waited) and timers."""
         draft = Draft(now, self._settings)
         match event:
+            case ConsumerHeartbeat():
+                self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case JoinGroup() | SyncGroup() | Heartbeat() | LeaveGroup():
                 self._membership(draft, event)
             case CommitOffsets():
@@ -155,8 +157,6 @@ class GroupCoordinator:
                 commits.delete_topics(draft, self._recorded.offsets, event.topics)
             case InitialDelayOver() | JoinTimedOut() | SyncTimedOut() | SessionTimedOut():
                 self._classic.time_out(draft, event)
-            case ConsumerHeartbeat():
-                self._consumers().heartbeat(draft, event, self.group(event.group_id))
             case DescribeConsumerGroups():
                 reasons = self._reasons.last
                 self._consumers().describe(draft, event, self._recorded.groups, reasons)

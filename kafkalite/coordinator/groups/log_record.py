@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from kafkalite.protocol.messages.classic_group_records import GroupMetadataValue, OffsetCommitValue
+from kafkalite.protocol.messages.classic_group_records import (
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from kafkalite.protocol.record_frames import (
     decode_coordinator_record,
     encode_coordinator_key,
@@ -68,7 +74,25 @@ def decode_record(
 ) -> Record:
     """The inverse, of any version. `ProtocolError` for what is no record of this topic."""
     decoded = decode_coordinator_record(TOPIC, key, value)
+    if isinstance(decoded.key, LegacyOffsetCommitKey):
+        return _commit_of_old(decoded.key, decoded.value, producer_id)
     return Record(decoded.key, decoded.value, producer_id)
+
+
+def _commit_of_old(
+    key: LegacyOffsetCommitKey, value: CoordinatorValue | None, producer_id: ProducerId
+) -> Record:
+    """A commit as brokers before 0.9 wrote it: it counts as any other."""
+    commit = None
+    if value is not None:
+        assert isinstance(value, LegacyOffsetCommitValue), value
+        commit = OffsetCommitValue(
+            offset=value.offset,
+            metadata=value.metadata,
+            commit_timestamp=value.commit_timestamp,
+        )
+    commit_key = OffsetCommitKey(group=key.group, topic=key.topic, partition=key.partition)
+    return Record(commit_key, commit, producer_id)
 
 
 def _version(value: CoordinatorValue) -> int:

@@ -14,8 +14,6 @@ from kafkalite.protocol.messages.classic_group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from kafkalite.protocol.schema import CoordinatorValue
-from kafkalite.types import ProducerId
 
 
 class RecordedState:
@@ -41,10 +39,16 @@ class RecordedState:
         if isinstance(record, TransactionEnded):
             self.offsets.end_transaction(record.producer_id, committed=record.committed)
             return
-        if isinstance(record.key, OffsetCommitKey):  # Nearly all that a long log has.
-            self._commit(record.key, record.value, record.producer_id)
+        key, value, producer_id, _ = record
+        if isinstance(key, OffsetCommitKey):  # Nearly all that a long log has.
+            assert value is None or isinstance(value, OffsetCommitValue), value
+            group = key.group
+            is_known = group in self.groups or group in self.consumer_groups
+            if value is not None and not is_known:
+                self.groups[group] = None
+            self.offsets.apply(key, value, producer_id)
             return
-        match record.key, record.value:
+        match key, value:
             case GroupMetadataKey() as key, None:
                 self.groups.pop(key.group, None)
             case GroupMetadataKey() as key, GroupMetadataValue() as value:
@@ -54,13 +58,3 @@ class RecordedState:
                 group_id = replay(self.consumer_groups, record)
                 if group_id in self.consumer_groups:
                     self.groups.pop(group_id, None)
-
-    def _commit(
-        self, key: OffsetCommitKey, value: CoordinatorValue | None, producer_id: ProducerId
-    ) -> None:
-        assert value is None or isinstance(value, OffsetCommitValue), value
-        group_id = key.group
-        is_known = group_id in self.groups or group_id in self.consumer_groups
-        if value is not None and not is_known:
-            self.groups[group_id] = None
-        self.offsets.apply(key, value, producer_id)

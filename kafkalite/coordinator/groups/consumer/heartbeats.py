@@ -20,6 +20,9 @@ from kafkalite.coordinator.groups.consumer.timers import keep_session
 from kafkalite.coordinator.groups.consumer.turn import Turn
 from kafkalite.errors import ErrorCode, KafkaError
 
+_NOTHING = (-1, None, None, None, None, None)
+"""Told of itself by a member that has told all before."""
+
 
 def heartbeat(turn: Turn, event: ConsumerHeartbeat) -> None:
     """Decide. `KafkaError`: UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
@@ -89,8 +92,12 @@ def _check_epoch(event: ConsumerHeartbeat, member: Member) -> None:
 
 
 def _updated(member: Member, event: ConsumerHeartbeat) -> Member:
-    """What the member says of itself now. What it leaves out is as before."""
+    """What the member says of itself now. What it leaves out is as before: nearly always all."""
     timeout = event.rebalance_timeout_ms
+    told = (timeout, event.instance_id, event.rack_id, event.assignor, event.topics, event.regex)
+    client = (event.client_id, event.client_host, None)
+    if told == _NOTHING and client == (member.client_id, member.client_host, member.classic):
+        return member
     return member._replace(
         instance_id=member.instance_id if event.instance_id is None else event.instance_id,
         rack_id=member.rack_id if event.rack_id is None else event.rack_id,

@@ -128,13 +128,15 @@ class Turn:
 
     def say(self, before: Member, member: Member) -> None:
         """The member says that of itself from now on. `KafkaError(INVALID_REGULAR_EXPRESSION)`."""
+        known = self._known(member.member_id)
+        if known is member and not self._is_old:
+            return  # Nothing, as with nearly every heartbeat.
         names_changed = member.topics != before.topics
         regex_changed = member.regex != before.regex
         self.subscription_changed = names_changed or regex_changed
         assignor_changes = self._assignor_changes(member)
         rises = self.subscription_changed or assignor_changes
         reason = self._reason(member, assignor_changes=assignor_changes)
-        known = self._known(member.member_id)
         if known is None or member != before:
             self.draft.write(member_record(self.group.group_id, member))
             was = None if known is None else known.subscription
