@@ -189,21 +189,25 @@ class CoreDriver(Generic[E, R]):
             self._running = False
 
     def _decide(self, event: E) -> None:
+        outcome = self._outcome(event)
+        if outcome.records or (self._confirms and outcome.replies):
+            self._appending = outcome
+            self._in_turn(outcome, lambda: self._append(outcome))
+        else:
+            self._carry_out(outcome)
+
+    def _outcome(self, event: E) -> Outcome[E, R]:
+        """A refusal is a reply like any other: it shows the state that it was decided on."""
         try:
-            outcome = self._core.decide(event, self._clock.now_ms())
+            return self._core.decide(event, self._clock.now_ms())
         except KafkaError as error:
-            self._reply(event.token, error)
+            refusal = error
         except InvariantError:
             raise
         except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
             _log.exception("The core could not decide on %r", event)
-            self._reply(event.token, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
-        else:
-            if outcome.records or (self._confirms and outcome.replies):
-                self._appending = outcome
-                self._in_turn(outcome, lambda: self._append(outcome))
-            else:
-                self._carry_out(outcome)
+            refusal = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return Outcome(replies=(Reply(event.token, refusal),))
 
     def _in_turn(self, outcome: Outcome[E, R], step: Callable[[], None]) -> None:
         """Take the step now, or in a turn of its own where it takes long."""
@@ -268,7 +272,6 @@ class CoreDriver(Generic[E, R]):
             self._reply(reply.token, reply.body)
 
     def _reply(self, token: Hashable | None, body: object) -> None:
-        """Refusals park like any reply: they show the state that they were decided on."""
         on_reply = self._waiting.pop(token, None)
         if on_reply is not None:
             self._release(on_reply, body)

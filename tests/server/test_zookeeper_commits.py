@@ -404,3 +404,24 @@ def test_who_is_the_controller_no_more_says_of_nothing_that_it_is_so() -> None:
     reply = world.replies[-1][1]
     assert isinstance(reply, KafkaError)
     assert reply.code is ErrorCode.NOT_CONTROLLER
+
+
+def test_nor_refuses_it_what_only_it_has_not_heard_of() -> None:
+    """A broker that came back since has another epoch, by which it asks."""
+    world = World()
+    world.is_deaf = True
+    world.cluster.zookeeper.expire(world.first.id)
+    world.cluster.turns.drain()
+    before = world.block()
+    registered = world.cluster.zookeeper.find("/brokers/ids/2")
+    assert registered is not None
+    world.cluster.zookeeper.expire(registered.stat.ephemeral_owner)
+    world.settle()
+    asked = world.block()
+    assert asked.broker_epoch != before.broker_epoch
+    assert world.drivers[1].active, "so it takes itself"
+    world.submit(asked)
+    world.cluster.turns.drain()
+    reply = world.replies[-1][1]
+    assert isinstance(reply, KafkaError)
+    assert reply.code is ErrorCode.NOT_CONTROLLER
