@@ -6,9 +6,7 @@ from itertools import groupby
 from typing import assert_never
 
 from kafkalite.controller.events import (
-    AlterConfigs,
-    ConfigEdit,
-    ConfigOperation,
+    AdoptConfigs,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
@@ -17,7 +15,6 @@ from kafkalite.controller.events import (
     NewTopic,
     PartitionAssignment,
     PartitionsToAdd,
-    ResourceEdits,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
@@ -37,7 +34,6 @@ from kafkalite.metadata.store import (
     TopicGone,
     TopicUnwanted,
 )
-from kafkalite.types import NO_LEADER
 
 
 def event_of(edit: ForeignEdit) -> Event:
@@ -72,14 +68,7 @@ def event_of(edit: ForeignEdit) -> Event:
                 ),
             )
         case ConfigsEdited():
-            edits = (ConfigEdit(key, ConfigOperation.SET, value) for key, value in edit.values)
-            return AlterConfigs(
-                None,
-                (ResourceEdits(edit.resource, tuple(edits)),),
-                asked=NO_LEADER,
-                own_settings={},
-                replaces_all=True,
-            )
+            return AdoptConfigs(edit.resource, edit.values)
         case _:
             assert_never(edit)
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, TypeVar, assert_never
 
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.metadata.changes import Change
@@ -73,11 +73,13 @@ from kafkalite.stores.zookeeper_commit import ZnodesCommit
 from kafkalite.stores.zookeeper_deletions import Deletions, Stop
 from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.stores.zookeeper_election import ZooKeeperElection
+from kafkalite.stores.zookeeper_own_settings import Decide, OwnSettings
 from kafkalite.stores.zookeeper_registration import ZooKeeperRegistration
 from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch
 
 _log = logging.getLogger(__name__)
 
+A = TypeVar("A")
 _MOST_ENDED = 8
 """Sessions whose end is waited for; a process has one open at a time."""
 
@@ -151,6 +153,16 @@ class ZooKeeperStore:
         session = self._sessions.get(broker_id)
         return session is not None and session.is_registered
 
+    def alter_own(
+        self, broker_id: BrokerId, decide: Decide[A], on_done: Callable[[A | KafkaError], None]
+    ) -> None:
+        """Settings of that broker, by itself: see `OwnSettings`."""
+        session = self._sessions.get(broker_id)
+        if session is None or session.is_controller:
+            on_done(KafkaError(ErrorCode.NOT_CONTROLLER, "the controller is another by now"))
+        else:
+            session.own_settings.alter(decide, on_done)
+
     async def wait_closed(self) -> None:
         """After `close`: return when ZooKeeper knows that the sessions are over."""
         for session in self._ended:
@@ -200,6 +212,7 @@ class ZooKeeperMetadataSession:
         self._reader = ZnodesReader(self._zookeeper, self._view, self._settled)
         parts = (broker_id, self._zookeeper, self._view, self._reader, store.clock)
         self._registration = ZooKeeperRegistration(*parts)
+        self.own_settings = OwnSettings(*parts[:-1], self._fold)
         self._election = ZooKeeperElection(*parts, on_elected=self._begin_term)
 
     # See `MetadataSession`.

@@ -3,16 +3,13 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.controller.events import (
-    AlterConfigs,
-    ConfigEdit,
-    ConfigOperation,
+    AdoptConfigs,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
     NewTopic,
     PartitionsToAdd,
-    ResourceEdits,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
@@ -33,7 +30,7 @@ from kafkalite.metadata.store import (
     TopicUnwanted,
 )
 from kafkalite.server.foreign_edits import event_of
-from kafkalite.types import NO_LEADER, BrokerId, TopicPartition
+from kafkalite.types import BrokerId, TopicPartition
 from tests.controller.sample_cluster import assignment, uuid
 
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -84,13 +81,7 @@ TOPIC = ConfigResource(2, "t")
         ),
         (
             ConfigsEdited(TOPIC, (("retention.ms", "5"),)),
-            AlterConfigs(
-                None,
-                (ResourceEdits(TOPIC, (ConfigEdit("retention.ms", ConfigOperation.SET, "5"),)),),
-                asked=NO_LEADER,
-                own_settings={},
-                replaces_all=True,
-            ),
+            AdoptConfigs(TOPIC, (("retention.ms", "5"),)),
         ),
     ],
 )
