@@ -93,11 +93,10 @@ class ControllerChannel(ControllerDriver):
         if isinstance(event, AlterConfigs) and self.is_a_kafka and not self.active:
             self.alter_own(partial(alter_configs, event=event), on_reply)
             return
-        translation = translation_of(event)
-        if translation is None or self._is_stopped:
+        if translation_of(event) is None or self._is_stopped:
             self.submit_here(event, on_reply)
             return
-        asking = _Asking(self, event, translation, on_reply)
+        asking = _Asking(self, event, on_reply)
         self._asking[asking] = None
         asking.ask()
 
@@ -120,18 +119,16 @@ def _refuse(decide: object, on_reply: OnReply) -> None:
 class _Asking:
     """One question, through all its tries."""
 
-    __slots__ = ("_channel", "_event", "_is_over", "_on_reply", "_timer", "_translation", "_until")
+    __slots__ = ("_channel", "_event", "_is_over", "_on_reply", "_timer", "_until")
 
     def __init__(
         self,
         channel: ControllerChannel,
         event: ControllerRequest,
-        translation: Translation,
         on_reply: Callable[[Any], None],
     ) -> None:
         self._channel = channel
         self._event = event
-        self._translation = translation
         self._on_reply = on_reply
         self._until = channel._clock.now_ms() + channel._timeout_ms
         self._timer: Timer | None = None
@@ -149,20 +146,22 @@ class _Asking:
         elif controller is None:
             self._ask_later()
         else:
+            translation = translation_of(self._event, to_a_kafka=channel.is_a_kafka)
+            assert translation is not None, self._event
             channel._peers.ask(
                 controller,
-                self._translation.request(self._event),
-                self._told,
+                translation.request(self._event),
+                partial(self._told, translation),
                 timeout_ms=left_ms,
                 purpose=PURPOSE,
             )
 
-    def _told(self, reply: Response | KafkaError) -> None:
+    def _told(self, translation: Translation, reply: Response | KafkaError) -> None:
         if isinstance(reply, KafkaError):
             self._answered(reply)
             return
         try:
-            body = self._translation.body(reply)
+            body = translation.body(reply)
         except KafkaError as refusal:
             self._answered(refusal)
         except ProtocolError as malformed:

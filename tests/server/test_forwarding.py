@@ -150,7 +150,9 @@ class Kafka39:
     # Any: whatever else `Peers.ask` takes.
     def ask(self, to: BrokerId, request: Request, on_reply: OnResponse, **rest: Any) -> None:
         self.asked.append(type(request))
-        if isinstance(request, UpdateFeaturesRequest):
+        if isinstance(request, EnvelopeRequest):
+            on_reply(KafkaError(ErrorCode.NETWORK_EXCEPTION, "it hung up"))
+        elif isinstance(request, UpdateFeaturesRequest):
             good = UpdatableFeatureResult(feature="a", error_message="NONE")
             bad = UpdatableFeatureResult(feature="b", error_code=42, error_message="why")
             on_reply(UpdateFeaturesResponse(results=[good, bad]))
@@ -183,6 +185,19 @@ async def test_a_kafka_over_zookeeper_is_asked_without_an_envelope(
         assert await create(cluster, 2, "u") == ErrorCode.REQUEST_TIMED_OUT
         simulation.weather.heal()
         simulation.network.deliver_held()
+
+
+@simulated
+async def test_topics_that_a_request_needs_are_made_by_it(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        kafka = Kafka39(cluster, monkeypatch)
+        topic = MetadataRequestTopic(name="t")
+        request = MetadataRequest(topics=[topic], allow_auto_topic_creation=True)
+        answer = await cluster.ask(2, request, 9, MetadataResponse)
+        assert [(each.name, each.error_code) for each in answer.topics] == [("t", 0)]
+        assert kafka.asked == [CreateTopicsRequest] * 2
 
 
 def own(*names: str, type: int = 4, key: str = "log.retention.ms") -> list[AlterConfigsResource]:
