@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
@@ -51,6 +52,7 @@ class Membership:
         try:
             ensemble = ensemble_of(self._config, self._hosts)
             timeout_ms = connection_timeout_ms(self._config.settings)
+            ControllerSettings.of(self._config, over_zookeeper=True)  # It refuses here, not later.
         except KafkaError as error:
             raise StoreNotReachedError(error.message) from error
         zookeeper = KazooZooKeeper(ensemble, loop.call_soon_threadsafe)

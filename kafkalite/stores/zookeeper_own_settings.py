@@ -3,7 +3,8 @@ alters its own, and whoever is the controller hears of it as of what a tool has 
 
 They are written in the version that was decided on, and only while the broker is registered.
 
-Kafka differs: there the last writer wins, whatever the one before has set.
+Kafka differs: of two who alter the settings of one broker at once over ZooKeeper the last wins, and
+what the other has set is lost. Here it is decided again, on what the other has set.
 
 Source: Kafka's `ZkAdminManager.alterBrokerConfigs`, `AdminZkClient.changeBrokerConfig`.
 """
