@@ -124,7 +124,7 @@ def test_kafkalite_is_the_controller_and_kafka_dies(
     traffic.settle()
     delete = ["topics", "delete", "doomed", "--bootstrap"]
     assert main([*delete, cluster.addresses[1]]) == 0
-    assert cluster.data("/admin/delete_topics/doomed") is not None
+    assert cluster.is_there("/admin/delete_topics/doomed")
     (folder,) = (tmp_path / f"real-{KAFKA}").rglob("doomed-0")
     cluster.start_real(KAFKA)
     all_in_sync(cluster, "mixed")

@@ -155,8 +155,12 @@ class ZooKeeperCluster:
         """One of Kafka 2.6's, which speaks to ZooKeeper."""
         return call("kafka-26", f"kafka.admin.{name}", "--zookeeper", self.hosts, *arguments)
 
+    def is_there(self, path: str) -> bool:
+        """With data or without."""
+        return self._kazoo.retry(self._kazoo.exists, self._chroot + path) is not None
+
     def data(self, path: str) -> bytes | None:
-        """None when there is no such znode."""
+        """None when there is no such znode, or nothing in it."""
         from kazoo.exceptions import NoNodeError
 
         try:
