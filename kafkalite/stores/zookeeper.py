@@ -232,7 +232,7 @@ class ZooKeeperMetadataSession:
     def resign(self) -> None:
         """See `MetadataSession`."""
         self._election.is_candidate = False
-        self._term = None
+        self._end_term()
         self._consider()
 
     def folder_failed(self) -> None:
@@ -267,7 +267,7 @@ class ZooKeeperMetadataSession:
             operations = list(ChangePlan(self._view, changes, epoch).operations())
         except InvariantError as error:
             _log.warning("What was decided cannot be written to ZooKeeper: %s", error)
-            self._term = None
+            self._end_term()
             on_done(CommitFailed(CommitFailure.FENCED, str(error)))
             self._consider()
             return
@@ -345,7 +345,7 @@ class ZooKeeperMetadataSession:
     def _end(self) -> None:
         self._is_open = False
         self._election.is_candidate = False
-        self._term = None
+        self._end_term()
         self._store.ended(self)
 
     def _settled(self) -> None:
@@ -405,7 +405,7 @@ class ZooKeeperMetadataSession:
         if self._has_failures:
             self._tell_failures()
         if self._term is not None and not self._election.is_ours:
-            self._term = None
+            self._end_term()
             self._listener(Deposed())
         self._election.consider(has_term=self._term is not None)
 
@@ -425,6 +425,7 @@ class ZooKeeperMetadataSession:
             self._zookeeper, self._view, fence, store.stop, partial(self._topic_is_gone, epoch)
         )
         self._term = _Term(epoch, fence, edits, deletions)
+        self._view.begin_term()
         self._listener(Elected(epoch))
         image = self._view.image
         named = {
@@ -438,6 +439,10 @@ class ZooKeeperMetadataSession:
             if id not in image.brokers and id != NO_LEADER and self._term is not None:
                 self._listener(BrokerLeft(id, gone[id]))
         store.on_folder_failed(self.broker_id)  # Others say it when they are told of the term.
+
+    def _end_term(self) -> None:
+        self._term = None
+        self._view.end_term()
 
     def _topic_is_gone(self, epoch: ControllerEpoch, name: str) -> None:
         self._fold()
@@ -458,7 +463,7 @@ class ZooKeeperMetadataSession:
     def _commit_failed(self, refused: Refused, on_done: Callable[[CommitResult], None]) -> None:
         lost = refused.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER)
         _log.warning("A commit to ZooKeeper failed: %s", _why(refused))
-        self._term = None
+        self._end_term()
         on_done(
             CommitFailed(
                 CommitFailure.SESSION_LOST if lost else CommitFailure.FENCED, _why(refused)

@@ -37,6 +37,7 @@ from kafkalite.types import (
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
+    ProducerId,
     TopicPartition,
     Uuid,
     parse_uuid,
@@ -353,15 +354,42 @@ def test_settings_of_others_are_told(cluster: Cluster) -> None:
     assert two.news() == [], "only the controller acts on it"
 
 
-def test_a_state_that_another_has_set_ends_the_term(cluster: Cluster) -> None:
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_state_that_another_has_set_ends_the_term(cluster: Cluster, *, is_seen: bool) -> None:
+    """What was decided was decided on another one: by the store's broker it may be seen already."""
     one = Member(cluster, 1)
     one.commit(topic("t", 1), partition(1, 0, [1]))
     path = znodes.state_path("t", 0)
     cluster.hand.multi([SetData(path, cluster.data(path))], lambda done: None)
+    if is_seen:
+        cluster.turns.drain()
+        assert one.image.topics["t"].partitions[0].partition_epoch == 1
     refused = one.commit(changed(uuid(1), 0, leader=-1))
     assert refused == CommitFailed(CommitFailure.FENCED, f"the znode has another version ({path})")
     assert one.heard[-1] == Elected(ControllerEpoch(2)), "it reads all anew, in a new term"
     assert isinstance(one.commit(changed(uuid(1), 0, leader=-1)), Committed)
+
+
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_a_block_of_producer_ids_that_another_has_taken_ends_the_term(
+    cluster: Cluster, *, is_seen: bool
+) -> None:
+    """As Kafka's brokers do by themselves with an `inter.broker.protocol.version` below 3.0."""
+    one = Member(cluster, 1)
+    taken = ProducerIdsRecord(broker_id=1, broker_epoch=1, next_producer_id=1_000)
+    theirs = znodes.write_producer_ids(BrokerId(3), ProducerId(0), ProducerId(999))
+    cluster.hand.multi([SetData(znodes.PRODUCER_IDS, theirs)], lambda done: None)
+    if is_seen:
+        cluster.turns.drain()
+        assert one.image.next_producer_id == 1_000
+    assert isinstance(one.commit(taken), CommitFailed)
+    assert one.heard[-1] == Elected(ControllerEpoch(2))
+    assert one.image.next_producer_id == 1_000
+    taken.next_producer_id = 2_000
+    assert isinstance(one.commit(taken), Committed)
+    assert cluster.data(znodes.PRODUCER_IDS) == znodes.write_producer_ids(
+        BrokerId(1), ProducerId(1_000), ProducerId(1_999)
+    )
 
 
 @pytest.mark.parametrize("is_done", [True, False])
