@@ -76,6 +76,13 @@ class Journal(Protocol[R_contra]):
 
 
 @dataclass(slots=True)
+class _Late(Generic[E]):
+    """An event that is made when its turn comes."""
+
+    make: Callable[[], E]
+
+
+@dataclass(slots=True)
 class _Parked:
     """A reply that shows what is applied up to `offset`, and so waits until that is committed."""
 
@@ -119,7 +126,7 @@ class CoreDriver(Generic[E, R]):
         self._bystanders = bystanders
         self._settle = settle
         self._confirms = confirms
-        self._queue: deque[E] = deque()
+        self._queue: deque[E | _Late[E]] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
         self._next_step: Timer | None = None
@@ -150,6 +157,13 @@ class CoreDriver(Generic[E, R]):
             return
         self._queue.append(event)
         self._run()
+
+    def submit_late(self, make: Callable[[], E]) -> None:
+        """As `submit`, for an event that shows what is outside as it is when the core decides on
+        it. Nobody waits for it."""
+        if self._closed is None:
+            self._queue.append(_Late(make))
+            self._run()
 
     def committed(self, offset: Offset) -> None:
         """Everything below `offset` is committed: replies that waited for it go out, in their
@@ -184,7 +198,8 @@ class CoreDriver(Generic[E, R]):
         self._running = True
         try:
             while self._queue and self._appending is None and self._closed is None:
-                self._decide(self._queue.popleft())
+                event = self._queue.popleft()
+                self._decide(event.make() if isinstance(event, _Late) else event)
         finally:
             self._running = False
 

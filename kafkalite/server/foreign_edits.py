@@ -67,10 +67,13 @@ def event_of(edit: ForeignEdit) -> Event:
                     for topic, moved in groupby(moves, key=lambda each: each[0].topic)
                 ),
             )
-        case ConfigsEdited():
-            return AdoptConfigs(edit.resource, edit.values)
         case _:
             assert_never(edit)
+
+
+def adopted(edit: ConfigsEdited) -> AdoptConfigs:
+    """To be asked for when the controller decides on it, and on nothing else at that time."""
+    return AdoptConfigs(edit.resource, tuple(edit.newest().items()))
 
 
 def _assigned(edit: TopicAssigned) -> Event:

@@ -81,6 +81,11 @@ class ChangePlan:
             controller_id=image.controller_id,
         )
 
+    @property
+    def configs(self) -> tuple[ConfigResource, ...]:
+        """Whose settings it changes."""
+        return self._folded.delta.configs
+
     def operations(self) -> Iterator[Operation]:
         """All of them, in an order that can be done."""
         delta = self._folded.delta

@@ -26,13 +26,14 @@ Source: Kafka's `KafkaZkClient`, `KafkaController` (`onControllerFailover`), `Zk
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple, TypeVar, assert_never
 
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -41,6 +42,7 @@ from kafkalite.metadata.store import (
     CommitFailure,
     CommitResult,
     Committed,
+    ConfigsEdited,
     Deposed,
     Elected,
     ImageWatcher,
@@ -203,6 +205,8 @@ class ZooKeeperMetadataSession:
         self._committing = False
         self._gone: dict[BrokerId, BrokerEpoch] = {}
         """Who left while nobody here was told."""
+        self._edited: dict[ConfigResource, None] = {}
+        """Whose settings others have changed while this is the controller, which was not told."""
         self._has_failures = False
         """A log folder has failed, and nobody was told."""
         self._is_whole = False
@@ -263,8 +267,10 @@ class ZooKeeperMetadataSession:
             on_done(CommitFailed(CommitFailure.FENCED))
             return
         assert not self._committing, "a commit within a commit"
+        self._fold()
         try:
-            operations = list(ChangePlan(self._view, changes, epoch).operations())
+            plan = ChangePlan(self._view, changes, epoch)
+            operations = list(plan.operations())
         except InvariantError as error:
             _log.warning("What was decided cannot be written to ZooKeeper: %s", error)
             self._end_term()
@@ -276,7 +282,7 @@ class ZooKeeperMetadataSession:
         def done(refused: Refused | None) -> None:
             self._committing = False
             if refused is None:
-                self._committed(on_done)
+                self._committed(plan.configs, on_done)
             else:
                 self._commit_failed(refused, on_done)
 
@@ -354,25 +360,43 @@ class ZooKeeperMetadataSession:
             return
         first = not self._is_whole
         self._is_whole = True
-        delta = self._fold(is_first=first)
+        self._fold(is_first=first)
         self._consider()
         term = self._term
         if term is not None:
-            for edit in term.edits.news(None if first else delta):
+            for edit in term.edits.news():
                 self._listener(edit)
+            self._tell_edited()
             for id in term.edits.failures():
                 self._store.on_folder_failed(id)
             if self._store.deletes_topics:
                 term.deletions.look()
             self._tidy(term)
 
-    def _fold(self, *, is_first: bool = False) -> MetadataDelta | None:
-        """Tell watchers of what was read, and the controller of who came and went."""
+    def _tell_edited(self) -> None:
+        edited, self._edited = self._edited, {}
+        topics = self._view.image.topics
+        for resource in edited:
+            if resource.type != ConfigResourceType.TOPIC or resource.name in topics:
+                # Else they go with the topic: it is gone, or not complete yet.
+                self._listener(ConfigsEdited(resource, partial(self._settings_of, resource)))
+
+    def _settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
+        self._fold()
+        return self._view.image.configs.get(resource, {})
+
+    def _fold(
+        self, *, is_first: bool = False, own: Collection[ConfigResource] = ()
+    ) -> MetadataDelta | None:
+        """Tell watchers of what was read, and the controller of who came and went. `own`: whose
+        settings the controller has just committed."""
         before = self._view.image.brokers
         folded = self._view.refresh()
         if folded is None and not is_first:
             return None
         image = self._view.image
+        if self._term is not None and folded is not None:
+            self._edited.update((each, None) for each in folded.delta.configs if each not in own)
         delta = self._view.all_there_is() if is_first or folded is None else folded.delta
         for watcher in self._watchers:
             try:
@@ -426,6 +450,7 @@ class ZooKeeperMetadataSession:
         )
         self._term = _Term(epoch, fence, edits, deletions)
         self._view.begin_term()
+        self._edited.clear()
         self._listener(Elected(epoch))
         image = self._view.image
         named = {
@@ -451,8 +476,10 @@ class ZooKeeperMetadataSession:
 
     # Commits.
 
-    def _committed(self, on_done: Callable[[CommitResult], None]) -> None:
-        delta = self._fold()
+    def _committed(
+        self, configs: Collection[ConfigResource], on_done: Callable[[CommitResult], None]
+    ) -> None:
+        delta = self._fold(own=configs)
         image = self._view.image
         result = Committed(image.end_offset)
         if delta is None:

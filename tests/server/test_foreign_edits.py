@@ -29,7 +29,7 @@ from kafkalite.metadata.store import (
     TopicAssigned,
     TopicUnwanted,
 )
-from kafkalite.server.foreign_edits import event_of
+from kafkalite.server.foreign_edits import adopted, event_of
 from kafkalite.types import BrokerId, TopicPartition
 from tests.controller.sample_cluster import assignment, uuid
 
@@ -79,12 +79,15 @@ TOPIC = ConfigResource(2, "t")
                 ),
             ),
         ),
-        (
-            ConfigsEdited(TOPIC, (("retention.ms", "5"),)),
-            AdoptConfigs(TOPIC, (("retention.ms", "5"),)),
-        ),
     ],
 )
 def test_what_others_did_is_asked_of_the_controller(edit: ForeignEdit, event: Event) -> None:
     assert event_of(edit) == event
     assert type(event_of(edit)) is type(event)
+
+
+def test_settings_are_taken_as_they_are_when_they_are_decided_on() -> None:
+    settings = {"retention.ms": "5"}
+    edit = ConfigsEdited(TOPIC, lambda: settings)
+    settings["retention.ms"] = "6"
+    assert adopted(edit) == AdoptConfigs(TOPIC, (("retention.ms", "6"),))

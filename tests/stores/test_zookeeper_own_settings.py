@@ -65,7 +65,8 @@ def test_they_are_written_as_by_a_kafka() -> None:
     assert notification == b'{"version":2,"entity_path":"brokers/2"}'
     for member in (asking.broker, asking.controller):
         assert member.image.configs[TWO] == {"log.retention.ms": "60000"}
-    assert ConfigsEdited(TWO, (("log.retention.ms", "60000"),)) in asking.controller.news()
+    (edited,) = (each for each in asking.controller.news() if isinstance(each, ConfigsEdited))
+    assert (edited.resource, edited.newest()) == (TWO, {"log.retention.ms": "60000"})
 
 
 def test_they_are_answered_when_this_broker_follows_them() -> None:
