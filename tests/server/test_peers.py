@@ -146,6 +146,19 @@ async def test_an_api_that_is_not_listed_is_asked_in_our_own_version(
 
 
 @simulated
+async def test_what_a_client_asks_through_us_is_not_asked_where_it_is_not_listed(
+    simulation: Simulation,
+) -> None:
+    other = OtherBroker(simulation, listed={})
+    me = asking(simulation)
+    me.ask(version_cap=2)
+    await other.turn()
+    assert other.connections[0].asked == []
+    assert me.codes == [ErrorCode.UNSUPPORTED_VERSION]
+    me.peers.stop()
+
+
+@simulated
 async def test_without_a_common_version_only_that_request_is_refused(
     simulation: Simulation,
 ) -> None:
