@@ -204,25 +204,29 @@ class CoreDriver(Generic[E, R]):
             self._running = False
 
     def _decide(self, event: E) -> None:
-        outcome = self._outcome(event)
+        try:
+            outcome = self._core.decide(event, self._clock.now_ms())
+        except KafkaError as error:
+            self._refuse(event, error)
+        except InvariantError:
+            raise
+        except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
+            _log.exception("The core could not decide on %r", event)
+            self._refuse(event, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
+            self._go_on(outcome)
+
+    def _refuse(self, event: E, error: KafkaError) -> None:
+        """A reply like any other: it shows the state that it was decided on. No frame below which
+        it was raised may keep it, for it keeps them, and with them views of requests."""
+        self._go_on(Outcome(replies=(Reply(event.token, error),)))
+
+    def _go_on(self, outcome: Outcome[E, R]) -> None:
         if outcome.records or (self._confirms and outcome.replies):
             self._appending = outcome
             self._in_turn(outcome, lambda: self._append(outcome))
         else:
             self._carry_out(outcome)
-
-    def _outcome(self, event: E) -> Outcome[E, R]:
-        """A refusal is a reply like any other: it shows the state that it was decided on."""
-        try:
-            return self._core.decide(event, self._clock.now_ms())
-        except KafkaError as error:
-            refusal = error
-        except InvariantError:
-            raise
-        except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
-            _log.exception("The core could not decide on %r", event)
-            refusal = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        return Outcome(replies=(Reply(event.token, refusal),))
 
     def _in_turn(self, outcome: Outcome[E, R], step: Callable[[], None]) -> None:
         """Take the step now, or in a turn of its own where it takes long."""
