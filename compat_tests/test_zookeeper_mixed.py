@@ -52,7 +52,7 @@ class Traffic:
         assert len(self.acknowledged) == self._sent
 
     def read_back(self) -> list[bytes]:
-        """All there is, by partition."""
+        """All there is, by partition, on behalf of a group."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -75,6 +75,7 @@ class Traffic:
             else:
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 ended.add(message.partition())
+        consumer.commit(asynchronous=False)
         consumer.close()
         return values
 
@@ -123,7 +124,7 @@ def test_kafkalite_is_the_controller_and_kafka_dies(
     traffic.settle()
     delete = ["topics", "delete", "doomed", "--bootstrap"]
     assert main([*delete, cluster.addresses[1]]) == 0
-    assert cluster.data("/admin/delete_topics/doomed") is not None
+    assert cluster.is_there("/admin/delete_topics/doomed")
     (folder,) = (tmp_path / f"real-{KAFKA}").rglob("doomed-0")
     cluster.start_real(KAFKA)
     all_in_sync(cluster, "mixed")
@@ -148,6 +149,9 @@ def test_kafka_is_the_controller_and_kafkalite_dies(
     alters = ["configs", "set", "topic", "doomed", "retention.ms=77", "--bootstrap"]
     assert main([*alters, cluster.addresses[2]]) == 0
     assert cluster.json("/config/topics/doomed")["config"]["retention.ms"] == "77"
+    own = ["configs", "set", "broker", "2", "log.retention.ms=77777", "--bootstrap"]
+    assert main([*own, cluster.addresses[1]]) == 0
+    assert cluster.json("/config/brokers/2")["config"] == {"log.retention.ms": "77777"}
     cluster.kill(2)
     traffic.send()
     traffic.settle()

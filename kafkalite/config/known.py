@@ -42,6 +42,8 @@ TIERED = frozenset(_TIERED.split())
 OLDER = frozenset(_OLDER.split())
 """Keys of Kafka 2.8 to 3.9 that 4.4 has no more; those that begin with `zookeeper.` are apart."""
 
+_OF_ZOOKEEPER = ("leader.imbalance.per.broker.percentage",)
+"""Others that act over it alone."""
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>ssl\..+)")
 _OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
 _OF_PARTS_BEGIN = (
@@ -75,6 +77,7 @@ class Kind(Enum):
     """A key of Kafka 4.4."""
     OLDER = auto()
     ZOOKEEPER = auto()
+    """It acts where one is joined."""
     OF_A_PART = auto()
     UNKNOWN = auto()
 
@@ -84,7 +87,7 @@ def kind_of(name: str) -> Kind:
     name = of_all_listeners(name)
     if name in BROKER_KEYS:
         return Kind.WITHOUT_EFFECT if name in NOT_YET | TIERED else Kind.ACTS
-    if name.startswith("zookeeper."):
+    if name.startswith("zookeeper.") or name in _OF_ZOOKEEPER:
         return Kind.ZOOKEEPER
     if name in OLDER:
         return Kind.OLDER

@@ -29,6 +29,7 @@ from kafkalite.controller.broker_loggers import check_logger_edits
 from kafkalite.controller.config_edits import changes, config_records, edited_list
 from kafkalite.controller.eligible_replicas import clearing
 from kafkalite.controller.events import (
+    AdoptConfigs,
     AlterConfigs,
     ConfigEdit,
     ConfigOperation,
@@ -91,6 +92,12 @@ def alter_configs(image: MetadataImage, event: AlterConfigs) -> tuple[list[Chang
     )
     records = [*alteration.records, *clearing(image, alteration.records)]
     return [] if event.validate_only else records, ConfigsAltered(answers)
+
+
+def adopt_configs(image: MetadataImage, event: AdoptConfigs) -> list[Change]:
+    """Records of what is other than it was."""
+    before = image.configs.get(event.resource, {})
+    return config_records(event.resource, changes(before, dict(event.values)))
 
 
 class _Alteration:

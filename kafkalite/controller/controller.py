@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from kafkalite.controller.brokers import await_missing, lose_broker, register_broker
-from kafkalite.controller.configs import alter_configs
+from kafkalite.controller.configs import adopt_configs, alter_configs
 from kafkalite.controller.departures import shut_down_broker, unregister_broker
 from kafkalite.controller.directories import assign_directories, fail_directories, fail_replicas
 from kafkalite.controller.elections import without_leader
 from kafkalite.controller.eligible_replicas import forgotten
 from kafkalite.controller.events import (
+    AdoptConfigs,
     AllocateProducerIds,
     AlterConfigs,
     AssignDirectories,
@@ -103,6 +104,8 @@ class Controller:
                 records, body = create_partitions(image, event)
             case AlterConfigs():
                 records, body = alter_configs(image, event)
+            case AdoptConfigs():
+                records = adopt_configs(image, event)
             case UpdateFeatures():
                 records, body = update_features(image, event, settings)
             case AllocateProducerIds():

@@ -64,6 +64,15 @@ class DeleteTopics(NamedTuple):
     topics: tuple[TopicToDelete, ...]
 
 
+class AdoptConfigs(NamedTuple):
+    """Another has written these as all settings of a resource: they are so, whatever is thought of
+    them."""
+
+    resource: ConfigResource
+    values: tuple[tuple[str, str], ...]
+    token: None = None
+
+
 class FreeName(NamedTuple):
     """Of a topic that was deleted nothing is left: another one may have its name."""
 
@@ -226,6 +235,7 @@ Event = (
     | FailReplicas
     | CreateTopics
     | DeleteTopics
+    | AdoptConfigs
     | FreeName
     | CreatePartitions
     | AlterConfigs

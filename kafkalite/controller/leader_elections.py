@@ -4,11 +4,9 @@ Every so often preferred replicas are made leaders again, where others lead thou
 and partitions without a leader get an unclean one, where that is allowed.
 
 All that is out of balance is balanced, as Kafka does it since 4.0, which has no
-`leader.imbalance.per.broker.percentage` any more. Over ZooKeeper it is as in 3.9: a broker that
-leads nine tenths of what it is preferred for is left in peace.
-
-Kafka differs: a 3.9 lets that setting say how many, and looks for the first time 5 s after its
-election. Here it is 3.9's default, and leaders stay for the interval while brokers come back.
+`leader.imbalance.per.broker.percentage` any more. Over ZooKeeper it is as in 3.9: a broker is left
+in peace as long as others lead no more than that of what it is preferred for, and the first look
+is 5 s after an election.
 
 Source: Kafka's `ReplicationControlManager.electLeaders`, `maybeBalancePartitionLeaders`,
 `maybeElectUncleanLeaders` (KIP-460), `KafkaController.checkAndTriggerAutoLeaderRebalance`.
@@ -19,7 +17,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
 from kafkalite.controller.events import Event
 from kafkalite.controller.partition_change import (
@@ -50,8 +47,6 @@ from kafkalite.types import NO_LEADER, BrokerId, TimestampMs
 
 MAX_ELECTIONS_AT_ONCE = 1_000
 """By time; the others follow at once."""
-TOLERATED: Final = 0.1
-"""Over ZooKeeper: of what a broker is preferred for, the share that others may lead."""
 
 _NOT_NEEDED = PartitionAnswer(
     0, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
@@ -140,7 +135,9 @@ def balance_leaders(image: MetadataImage, settings: ControllerSettings) -> list[
 
 def _balancing(image: MetadataImage, settings: ControllerSettings) -> Iterator[Change]:
     candidates = candidates_of(image)
-    tolerated = _balanced_enough(image) if settings.over_zookeeper else frozenset()
+    tolerated = frozenset[BrokerId]()
+    if settings.over_zookeeper:
+        tolerated = _balanced_enough(image, settings.tolerated_percentage / 100)
     for topic in image.topics.values():
         rules = settings.rules(image, topic)._replace(election=Election.PREFERRED)
         for index, partition in enumerate(topic.partitions):
@@ -152,7 +149,8 @@ def _balancing(image: MetadataImage, settings: ControllerSettings) -> Iterator[C
                 yield change
 
 
-def _balanced_enough(image: MetadataImage) -> frozenset[BrokerId]:
+def _balanced_enough(image: MetadataImage, share: float) -> frozenset[BrokerId]:
+    """Brokers of whose preferred partitions others lead at most that share."""
     preferred: Counter[BrokerId] = Counter()
     led_elsewhere: Counter[BrokerId] = Counter()
     for topic in image.topics.values():
@@ -160,9 +158,7 @@ def _balanced_enough(image: MetadataImage) -> frozenset[BrokerId]:
             broker = partition.replicas[0]
             preferred[broker] += 1
             led_elsewhere[broker] += partition.leader != broker
-    return frozenset(
-        id for id, count in preferred.items() if led_elsewhere[id] / count <= TOLERATED
-    )
+    return frozenset(id for id, count in preferred.items() if led_elsewhere[id] / count <= share)
 
 
 def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) -> list[Change]:
@@ -186,10 +182,10 @@ def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) ->
 
 def first_timers(settings: ControllerSettings, now: TimestampMs) -> tuple[SetTimer[Event], ...]:
     """Of a new term."""
-    events: list[LeaderTimer] = [ElectUncleanLeaders()]
+    timers = [next_timer(ElectUncleanLeaders(), settings, now, elected=0)]
     if settings.leader_balance_interval_ms is not None:
-        events.append(BalanceLeaders())
-    return tuple(next_timer(event, settings, now, elected=0) for event in events)
+        timers.append(_timer(BalanceLeaders(), TimestampMs(now + settings.first_balance_ms)))
+    return tuple(timers)
 
 
 def next_timer(
@@ -203,4 +199,8 @@ def next_timer(
     else:
         assert settings.leader_balance_interval_ms is not None, "leaders are not balanced"
         wait_ms = settings.leader_balance_interval_ms
-    return SetTimer(type(event).__name__, TimestampMs(now + wait_ms), event)
+    return _timer(event, TimestampMs(now + wait_ms))
+
+
+def _timer(event: LeaderTimer, at_ms: TimestampMs) -> SetTimer[Event]:
+    return SetTimer(type(event).__name__, at_ms, event)

@@ -2,20 +2,30 @@
 
 What the metadata has for a topic, for that broker or for all brokers goes before them.
 
-Source: Kafka's `ConfigurationControlManager.getTopicConfig`, `ReplicationConfigs`.
+Source: Kafka's `ConfigurationControlManager.getTopicConfig`, `ReplicationConfigs`; 3.9's
+`KafkaController.onControllerFailover`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from kafkalite.config.keys import ConfigKey, ConfigType
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.eligible_replicas import MIN_IN_SYNC, keeps_eligible_replicas
 from kafkalite.controller.partition_change import Election, Rules
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage, TopicImage
 from kafkalite.types import BrokerId
 
+_IMBALANCE: Final = ConfigKey(
+    "leader.imbalance.per.broker.percentage",
+    ConfigType.INT,
+    "10",
+    "Of what a broker is preferred for, how much others may lead.",
+)
+"""Kafka 4 has it no more."""
 _UNCLEAN = "unclean.leader.election.enable"
+_FIRST_BALANCE_MS: Final = 5_000
 
 
 class TopicDefaults(NamedTuple):
@@ -38,20 +48,31 @@ class ControllerSettings(NamedTuple):
     """Of topics that do not say."""
     leader_balance_interval_ms: int | None = 300_000
     """None: leaders stay where they are."""
+    first_balance_ms: int = 300_000
+    """After the election of the controller."""
+    tolerated_percentage: int = 10
+    """Over ZooKeeper: of what a broker is preferred for, so much others may lead."""
     unclean_election_interval_ms: int = 300_000
     over_zookeeper: bool = False
     """As in Kafka 3.9, whose brokers may be in the cluster. Nobody is ever eligible who is not in
     sync, and the last broker to stop cleanly goes on leading what it led, for when it is back. A
     partition whose in-sync replicas lose one with its broker goes on in a new leader epoch. Leaders
-    are balanced where more than a tenth of a broker's is led by others. No level of a feature can
-    be changed and no broker unregistered, for nothing would keep that. The name of a deleted topic
-    is taken until the store says that it is gone: brokers that are away have replicas of it by that
-    name."""
+    are balanced where more than is tolerated of a broker's is led by others. No level of a feature
+    can be changed and no broker unregistered, for nothing would keep that. The name of a deleted
+    topic is taken until the store says that it is gone: brokers that are away have replicas of it
+    by that name."""
 
     @classmethod
-    def of(cls, config: BrokerConfig) -> ControllerSettings:
-        """Those of a broker's file."""
+    def of(cls, config: BrokerConfig, *, over_zookeeper: bool = False) -> ControllerSettings:
+        """Those of a broker's file. `KafkaError(INVALID_CONFIG)` for one that acts over ZooKeeper
+        alone, and so was not looked at before."""
         balances = config.auto_leader_rebalance_enable
+        interval_ms = config.leader_imbalance_check_interval_seconds * 1000
+        tolerated = cls().tolerated_percentage
+        if over_zookeeper and _IMBALANCE.name in config.settings:
+            parsed = _IMBALANCE.parse(config.settings[_IMBALANCE.name])
+            assert isinstance(parsed, int), parsed
+            tolerated = parsed
         return cls(
             config.node_id,
             TopicDefaults(
@@ -60,8 +81,11 @@ class ControllerSettings(NamedTuple):
                 config.topic_defaults.min_insync_replicas,
             ),
             config.topic_defaults.unclean_leader_election_enable,
-            config.leader_imbalance_check_interval_seconds * 1000 if balances else None,
+            interval_ms if balances else None,
+            _FIRST_BALANCE_MS if over_zookeeper else interval_ms,
+            tolerated,
             config.unclean_leader_election_interval_ms,
+            over_zookeeper,
         )
 
     def rules(self, image: MetadataImage, topic: TopicImage) -> Rules:

@@ -15,7 +15,7 @@ Its homes are `stores/memory.py`, for N brokers of one event loop, persisted as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
@@ -123,7 +123,9 @@ class ConfigsEdited(NamedTuple):
     """Another has set what a resource has now; the image shows it already."""
 
     resource: ConfigResource
-    values: tuple[tuple[str, str], ...]
+    newest: Callable[[], Mapping[str, str]]
+    """All its settings, at the moment when they are asked for: what was decided before may be set
+    first, on top of them."""
 
 
 class TopicGone(NamedTuple):
@@ -132,12 +134,12 @@ class TopicGone(NamedTuple):
     name: str
 
 
-ForeignEdit = (
-    TopicAssigned | TopicUnwanted | TopicGone | LeadersWanted | ReplicasWanted | ConfigsEdited
-)
-"""To the controller: what others did to the store, past it."""
+ForeignEdit = TopicAssigned | TopicUnwanted | TopicGone | LeadersWanted | ReplicasWanted
+"""To the controller: what others did to the store, past it, and want something for."""
 
-StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit
+StoreEvent = (
+    Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit | ConfigsEdited
+)
 """What the store tells a session's listener."""
 
 

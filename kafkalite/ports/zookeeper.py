@@ -68,6 +68,7 @@ class Create(NamedTuple):
 
     path: str
     data: bytes | None = None
+    """None, which is then found again, is not the empty text."""
     ephemeral: bool = False
     """It goes when this session ends."""
     sequential: bool = False

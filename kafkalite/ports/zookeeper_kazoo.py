@@ -174,7 +174,7 @@ class _Session:
         watcher = self._on_watched if watch else None
         self._ask(
             lambda: self._client.get_async(self._at(path), watch=watcher),
-            lambda found: Node(found[0] or None, _stat(found[1])),
+            lambda found: Node(found[0], _stat(found[1])),
             on_done,
         )
 
@@ -338,14 +338,23 @@ def _add(transaction: Any, operation: Operation) -> None:
                 ephemeral=operation.ephemeral,
                 sequence=operation.sequential,
             )
+            _without_data(transaction, operation)
         case SetData():
             transaction.set_data(operation.path, operation.data or b"", operation.version)
+            _without_data(transaction, operation)
         case Delete():
             transaction.delete(operation.path, operation.version)
         case Check():
             transaction.check(operation.path, operation.version)
         case _:
             assert_never(operation)
+
+
+def _without_data(transaction: Any, operation: Create | SetData) -> None:
+    """kazoo takes bytes alone; ZooKeeper tells none from empty ones, and so does Kafka, which finds
+    no block of producer ids in no data, and a broken one in empty data."""
+    if operation.data is None:
+        transaction.operations[-1] = transaction.operations[-1]._replace(data=None)
 
 
 def _options_of(tls: Tls) -> dict[str, object]:

@@ -50,7 +50,7 @@ class ClusterLink:
         self.peers = Peers(config.node_id, network, clock, config, checks_views=checks_views)
         self.controller = ControllerChannel(
             clock,
-            ControllerSettings.of(config)._replace(over_zookeeper=has_kafkas_beside_it),
+            ControllerSettings.of(config, over_zookeeper=has_kafkas_beside_it),
             broker_id=config.node_id,
             peers=self.peers,
             image=image,

@@ -11,15 +11,20 @@ Source: Kafka's `NodeToControllerChannelManager`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
+from kafkalite.controller.configs import alter_configs
+from kafkalite.controller.events import AlterConfigs, ConfigsAltered
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
+from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.schema import Response
 from kafkalite.server.controller_driver import ControllerDriver, ControllerRequest
 from kafkalite.server.controller_wire import Translation, translation_of
+from kafkalite.server.core_driver import OnReply
 from kafkalite.server.peers import Peers
 from kafkalite.types import NO_LEADER, BrokerId
 
@@ -31,6 +36,8 @@ _TRY_AGAIN: Final = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.BROKER_NOT_AVAILABLE,
 )
+AlterOwn = Callable[[Callable[[MetadataImage], tuple[list[Change], ConfigsAltered]], OnReply], None]
+"""Has settings of this broker altered, and its answer told: see `ZooKeeperStore.alter_own`."""
 
 
 def is_worth_another_try(error: KafkaError) -> bool:
@@ -39,7 +46,8 @@ def is_worth_another_try(error: KafkaError) -> bool:
 
 
 class ControllerChannel(ControllerDriver):
-    """See the module. Events that come from clients are decided here or nowhere: NOT_CONTROLLER."""
+    """See the module. Events that come from clients are decided here or nowhere: NOT_CONTROLLER;
+    but a broker's own settings by itself, where a Kafka is the controller."""
 
     def __init__(
         self,
@@ -60,6 +68,7 @@ class ControllerChannel(ControllerDriver):
         self._timeout_ms = timeout_ms
         self._asking: dict[_Asking, None] = {}
         self._is_stopped = False
+        self.alter_own: AlterOwn = _refuse
 
     @property
     def elsewhere(self) -> BrokerId | None:
@@ -68,11 +77,11 @@ class ControllerChannel(ControllerDriver):
         return None if controller in (NO_LEADER, self._broker_id) else controller
 
     @property
-    def takes_envelopes(self) -> bool:
-        """Whether the controller elsewhere does. A Kafka 3.9 over ZooKeeper, which registers no
-        features, hangs up on whoever sends it an Envelope."""
+    def is_a_kafka(self) -> bool:
+        """Whether the controller is a Kafka 3.9 over ZooKeeper, which registers no features. It
+        hangs up on whoever sends it an Envelope, and has each broker alter its own settings."""
         broker = self._image().brokers.get(self._image().controller_id)
-        return broker is None or bool(broker.features)
+        return broker is not None and not broker.features
 
     def submit(
         self,
@@ -81,11 +90,13 @@ class ControllerChannel(ControllerDriver):
     ) -> None:
         """See `ControllerDriver`. What a broker asks by itself finds the controller, wherever it
         is; REQUEST_TIMED_OUT when that takes too long."""
-        translation = translation_of(event)
-        if translation is None or self._is_stopped:
+        if isinstance(event, AlterConfigs) and self.is_a_kafka and not self.active:
+            self.alter_own(partial(alter_configs, event=event), on_reply)
+            return
+        if translation_of(event) is None or self._is_stopped:
             self.submit_here(event, on_reply)
             return
-        asking = _Asking(self, event, translation, on_reply)
+        asking = _Asking(self, event, on_reply)
         self._asking[asking] = None
         asking.ask()
 
@@ -101,21 +112,23 @@ class ControllerChannel(ControllerDriver):
         super().stop()
 
 
+def _refuse(decide: object, on_reply: OnReply) -> None:
+    on_reply(KafkaError(ErrorCode.NOT_CONTROLLER, "each broker's settings are the controller's"))
+
+
 class _Asking:
     """One question, through all its tries."""
 
-    __slots__ = ("_channel", "_event", "_is_over", "_on_reply", "_timer", "_translation", "_until")
+    __slots__ = ("_channel", "_event", "_is_over", "_on_reply", "_timer", "_until")
 
     def __init__(
         self,
         channel: ControllerChannel,
         event: ControllerRequest,
-        translation: Translation,
         on_reply: Callable[[Any], None],
     ) -> None:
         self._channel = channel
         self._event = event
-        self._translation = translation
         self._on_reply = on_reply
         self._until = channel._clock.now_ms() + channel._timeout_ms
         self._timer: Timer | None = None
@@ -133,20 +146,22 @@ class _Asking:
         elif controller is None:
             self._ask_later()
         else:
+            translation = translation_of(self._event, to_a_kafka=channel.is_a_kafka)
+            assert translation is not None, self._event
             channel._peers.ask(
                 controller,
-                self._translation.request(self._event),
-                self._told,
+                translation.request(self._event),
+                partial(self._told, translation),
                 timeout_ms=left_ms,
                 purpose=PURPOSE,
             )
 
-    def _told(self, reply: Response | KafkaError) -> None:
+    def _told(self, translation: Translation, reply: Response | KafkaError) -> None:
         if isinstance(reply, KafkaError):
             self._answered(reply)
             return
         try:
-            body = self._translation.body(reply)
+            body = translation.body(reply)
         except KafkaError as refusal:
             self._answered(refusal)
         except ProtocolError as malformed:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, assert_never, overload
 
@@ -79,7 +80,7 @@ from kafkalite.metadata.store import (
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
 from kafkalite.server.disk_troubles import Trouble
-from kafkalite.server.foreign_edits import event_of
+from kafkalite.server.foreign_edits import adopted, event_of
 from kafkalite.server.store_journal import StoreJournal
 
 _log = logging.getLogger(__name__)
@@ -231,14 +232,12 @@ class ControllerDriver:
             case BrokerLeft():
                 self._tell(LoseBroker(event.broker_id, event.epoch))
             case (
-                TopicAssigned()
-                | TopicUnwanted()
-                | TopicGone()
-                | LeadersWanted()
-                | ReplicasWanted()
-                | ConfigsEdited()
+                TopicAssigned() | TopicUnwanted() | TopicGone() | LeadersWanted() | ReplicasWanted()
             ):
                 self._tell(event_of(event))
+            case ConfigsEdited():
+                if self._driver is not None:  # Else they are loaded.
+                    self._driver.submit_late(partial(adopted, event))
             case _:
                 assert_never(event)
 

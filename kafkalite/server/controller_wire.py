@@ -6,7 +6,8 @@
     AssignDirectories    AssignReplicasToDirs
     FailDirectories      BrokerHeartbeat, with the folders that are offline
     ShutDownBroker       ControlledShutdown, which tells what is led still; a heartbeat does not
-    CreateTopics         CreateTopics in an Envelope: a topic that a client's request needs
+    CreateTopics         CreateTopics in an Envelope: a topic that a client's request needs; to a
+                         Kafka 3.9 over ZooKeeper, which opens none, as it is
 
 All others come from clients, and go to the controller as they came (`forwarding.py`).
 """
@@ -48,7 +49,7 @@ from kafkalite.protocol.messages import broker_heartbeat as heartbeat
 from kafkalite.protocol.messages import controlled_shutdown as shutdown
 from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from kafkalite.protocol.schema import Request
-from kafkalite.server.envelopes import envelope
+from kafkalite.server.envelopes import envelope, is_from_a_former_controller
 from kafkalite.types import BrokerId, LeaderEpoch, ProducerId, TopicPartition, Uuid
 
 CREATE_VERSION: Final = 7
@@ -64,8 +65,10 @@ class Translation(NamedTuple):
     """Of the response; raises the `KafkaError` that refuses all of it."""
 
 
-def translation_of(event: object) -> Translation | None:
-    """None for what a broker does not ask by itself."""
+def translation_of(event: object, *, to_a_kafka: bool = False) -> Translation | None:
+    """None for what a broker does not ask by itself. `to_a_kafka`: to one over ZooKeeper."""
+    if to_a_kafka and isinstance(event, CreateTopics):
+        return _OPENLY
     return _TRANSLATIONS.get(type(event))
 
 
@@ -205,10 +208,14 @@ def _remaining(response: shutdown.ControlledShutdownResponse) -> BrokerShutDown:
 # Topics that a request needs.
 
 
-def _create(event: CreateTopics) -> EnvelopeRequest:
-    request = create_topics.CreateTopicsRequest(
+def _create(event: CreateTopics) -> create_topics.CreateTopicsRequest:
+    return create_topics.CreateTopicsRequest(
         topics=list(map(_creatable, event.topics)), validate_only=event.validate_only
     )
+
+
+def _create_sealed(event: CreateTopics) -> EnvelopeRequest:
+    request = _create(event)
     frame = b"".join(
         part
         for part in request_frame(request, CREATE_VERSION, correlation_id=0, client_id=CLIENT_ID)
@@ -232,11 +239,16 @@ def _creatable(topic: NewTopic) -> create_topics.CreatableTopic:
     )
 
 
-def _created(response: EnvelopeResponse) -> TopicsCreated:
+def _created_sealed(response: EnvelopeResponse) -> TopicsCreated:
     raise_for(response.error_code)
     data = response.response_data or b""
     _, position = read_response_header(ApiKey.CREATE_TOPICS, CREATE_VERSION, data)
-    answer = decode(create_topics.CreateTopicsResponse, CREATE_VERSION, data, position)
+    return _created(decode(create_topics.CreateTopicsResponse, CREATE_VERSION, data, position))
+
+
+def _created(answer: create_topics.CreateTopicsResponse) -> TopicsCreated:
+    if is_from_a_former_controller(answer):
+        raise KafkaError(ErrorCode.NOT_CONTROLLER)
     return TopicsCreated(
         tuple(
             RefusedTopic(each.name, ErrorCode(each.error_code), each.error_message or "")
@@ -255,5 +267,6 @@ _TRANSLATIONS: Final[dict[type, Translation]] = {
     AssignDirectories: Translation(_assign, _assigned),
     FailDirectories: Translation(_fail, _failed),
     ShutDownBroker: Translation(_shut_down, _remaining),
-    CreateTopics: Translation(_create, _created),
+    CreateTopics: Translation(_create_sealed, _created_sealed),
 }
+_OPENLY: Final = Translation(_create, _created)

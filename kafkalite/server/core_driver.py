@@ -76,6 +76,13 @@ class Journal(Protocol[R_contra]):
 
 
 @dataclass(slots=True)
+class _Late(Generic[E]):
+    """An event that is made when its turn comes."""
+
+    make: Callable[[], E]
+
+
+@dataclass(slots=True)
 class _Parked:
     """A reply that shows what is applied up to `offset`, and so waits until that is committed."""
 
@@ -119,7 +126,7 @@ class CoreDriver(Generic[E, R]):
         self._bystanders = bystanders
         self._settle = settle
         self._confirms = confirms
-        self._queue: deque[E] = deque()
+        self._queue: deque[E | _Late[E]] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
         self._next_step: Timer | None = None
@@ -150,6 +157,13 @@ class CoreDriver(Generic[E, R]):
             return
         self._queue.append(event)
         self._run()
+
+    def submit_late(self, make: Callable[[], E]) -> None:
+        """As `submit`, for an event that shows what is outside as it is when the core decides on
+        it. Nobody waits for it."""
+        if self._closed is None:
+            self._queue.append(_Late(make))
+            self._run()
 
     def committed(self, offset: Offset) -> None:
         """Everything below `offset` is committed: replies that waited for it go out, in their
@@ -184,7 +198,8 @@ class CoreDriver(Generic[E, R]):
         self._running = True
         try:
             while self._queue and self._appending is None and self._closed is None:
-                self._decide(self._queue.popleft())
+                event = self._queue.popleft()
+                self._decide(event.make() if isinstance(event, _Late) else event)
         finally:
             self._running = False
 
@@ -192,18 +207,26 @@ class CoreDriver(Generic[E, R]):
         try:
             outcome = self._core.decide(event, self._clock.now_ms())
         except KafkaError as error:
-            self._reply(event.token, error)
+            self._refuse(event, error)
         except InvariantError:
             raise
         except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
             _log.exception("The core could not decide on %r", event)
-            self._reply(event.token, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._refuse(event, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         else:
-            if outcome.records or (self._confirms and outcome.replies):
-                self._appending = outcome
-                self._in_turn(outcome, lambda: self._append(outcome))
-            else:
-                self._carry_out(outcome)
+            self._go_on(outcome)
+
+    def _refuse(self, event: E, error: KafkaError) -> None:
+        """A reply like any other: it shows the state that it was decided on. No frame below which
+        it was raised may keep it, for it keeps them, and with them views of requests."""
+        self._go_on(Outcome(replies=(Reply(event.token, error),)))
+
+    def _go_on(self, outcome: Outcome[E, R]) -> None:
+        if outcome.records or (self._confirms and outcome.replies):
+            self._appending = outcome
+            self._in_turn(outcome, lambda: self._append(outcome))
+        else:
+            self._carry_out(outcome)
 
     def _in_turn(self, outcome: Outcome[E, R], step: Callable[[], None]) -> None:
         """Take the step now, or in a turn of its own where it takes long."""
@@ -268,7 +291,6 @@ class CoreDriver(Generic[E, R]):
             self._reply(reply.token, reply.body)
 
     def _reply(self, token: Hashable | None, body: object) -> None:
-        """Refusals park like any reply: they show the state that they were decided on."""
         on_reply = self._waiting.pop(token, None)
         if on_reply is not None:
             self._release(on_reply, body)

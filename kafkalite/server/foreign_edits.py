@@ -6,9 +6,7 @@ from itertools import groupby
 from typing import assert_never
 
 from kafkalite.controller.events import (
-    AlterConfigs,
-    ConfigEdit,
-    ConfigOperation,
+    AdoptConfigs,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
@@ -17,7 +15,6 @@ from kafkalite.controller.events import (
     NewTopic,
     PartitionAssignment,
     PartitionsToAdd,
-    ResourceEdits,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
@@ -37,7 +34,6 @@ from kafkalite.metadata.store import (
     TopicGone,
     TopicUnwanted,
 )
-from kafkalite.types import NO_LEADER
 
 
 def event_of(edit: ForeignEdit) -> Event:
@@ -71,17 +67,13 @@ def event_of(edit: ForeignEdit) -> Event:
                     for topic, moved in groupby(moves, key=lambda each: each[0].topic)
                 ),
             )
-        case ConfigsEdited():
-            edits = (ConfigEdit(key, ConfigOperation.SET, value) for key, value in edit.values)
-            return AlterConfigs(
-                None,
-                (ResourceEdits(edit.resource, tuple(edits)),),
-                asked=NO_LEADER,
-                own_settings={},
-                replaces_all=True,
-            )
         case _:
             assert_never(edit)
+
+
+def adopted(edit: ConfigsEdited) -> AdoptConfigs:
+    """To be asked for when the controller decides on it, and on nothing else at that time."""
+    return AdoptConfigs(edit.resource, tuple(edit.newest().items()))
 
 
 def _assigned(edit: TopicAssigned) -> Event:

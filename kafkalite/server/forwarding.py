@@ -4,7 +4,7 @@ The broker that took one hands it, in an Envelope, to the controller, which hand
 come there, and the answer goes back as it is. Where the controller has changed meanwhile it is
 handed to the next, within `request.timeout.ms`: no client hears NOT_CONTROLLER. A Kafka 3.9 that is
 the controller over ZooKeeper opens no Envelopes: it is asked as a client would ask it, in the
-client's version or the newest that it has.
+client's version or the newest that it has, and each broker alters its own settings.
 
 Source: Kafka's `ForwardingManagerImpl`, `EnvelopeUtils` and `RequestChannel.buildResponse`.
 """
@@ -36,6 +36,7 @@ from kafkalite.server.controller_channel import (
     is_worth_another_try,
 )
 from kafkalite.server.envelopes import envelope, is_from_a_former_controller, sender_of
+from kafkalite.server.peer_connection import OnResponse
 from kafkalite.server.peers import Peers
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext
@@ -132,7 +133,9 @@ class _Forwarded:
         clock = forwarding._clock
         self._until_ms = TimestampMs(clock.now_ms() + forwarding._timeout_ms)
         self._here: Parked | None = None
-        """The answer that this broker makes as the controller."""
+        """The answer that this broker makes."""
+        self._own: Response | None = None
+        """What it has answered of a request whose rest is the controller's."""
         self.parked = Parked(
             clock, self._until_ms, partial(self._refusal, ErrorCode.REQUEST_TIMED_OUT), self._forget
         )
@@ -144,47 +147,77 @@ class _Forwarded:
         forwarding = self._forwarding
         controller = forwarding._controller.elsewhere
         if forwarding._controller.active:
-            self._answer_here()
+            self._answer_here(self._request)
         elif controller is None:
             self._try_later()
+        elif forwarding._controller.is_a_kafka:
+            self._ask_a_kafka(controller)
         else:
             self._ask(controller)
 
     def _ask(self, controller: BrokerId) -> None:
-        forwarding, ctx = self._forwarding, self._ctx
-        left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
-        ask = partial(forwarding._peers.ask, controller, timeout_ms=left_ms, purpose=PURPOSE)
-        if forwarding._controller.takes_envelopes:
-            assert ctx.frame is not None, "a request without its frame"
-            sealed = envelope(ctx.frame, host=ctx.connection.peer.host, sender=ctx.asked)
-            ask(sealed, self._told)
+        frame = self._ctx.frame
+        assert frame is not None, "a request without its frame"
+        host = self._ctx.connection.peer.host
+        self._ask_for(controller, envelope(frame, host=host, sender=self._ctx.asked), self._told)
+
+    def _ask_a_kafka(self, controller: BrokerId) -> None:
+        from kafkalite.server.own_settings import parted  # Few clusters have a Kafka.
+
+        own, rest = parted(self._request)
+        if rest is None or (own is not None and self._own is None):
+            assert own is not None, "a part has something"
+            self._answer_here(own)
         else:
-            ask(self._request, self._told_openly, version_cap=ctx.version)
+            self._ask_for(controller, rest, self._told_openly, version_cap=self._ctx.version)
+
+    def _ask_for(
+        self,
+        controller: BrokerId,
+        request: Request,
+        on_reply: OnResponse,
+        *,
+        version_cap: int | None = None,
+    ) -> None:
+        forwarding = self._forwarding
+        left_ms = max(1, self._until_ms - forwarding._clock.now_ms())
+        forwarding._peers.ask(
+            controller,
+            request,
+            on_reply,
+            timeout_ms=left_ms,
+            purpose=PURPOSE,
+            version_cap=version_cap,
+        )
 
     def _try_later(self) -> None:
         clock = self._forwarding._clock
         if not self.parked.done:
             clock.call_at(clock.now_ms() + RETRY_MS, self.hand_over)
 
-    def _answer_here(self) -> None:
-        answer = self._forwarding._handled(self._module, self._ctx, self._request)
+    def _answer_here(self, request: Request) -> None:
+        """All of it, or the part that is this broker's."""
+        answer = self._forwarding._handled(self._module, self._ctx, request)
         if isinstance(answer, Parked):
             self._here = answer
-            answer.then(self._made_here)
+            answer.then(partial(self._made_here, request))
         else:
-            self._made_here(lambda: answer)
+            self._made_here(request, lambda: answer)
 
-    def _made_here(self, make: MakeAnswer) -> None:
+    def _made_here(self, request: Request, make: MakeAnswer) -> None:
         self._here = None
         try:
-            response = made(self._module, self._request, make)
+            response = made(self._module, request, make)
         except InvariantError:
             self.parked.complete(make)  # It raises again, where the broker is stopped for it.
             return
         if response is not None and is_from_a_former_controller(response):
             self._try_later()
-        else:
+        elif request is self._request:
             self.parked.complete(lambda: response)
+        else:
+            self._own = response
+            self.hand_over()
 
     def _told(self, reply: Response | KafkaError) -> None:
         if isinstance(reply, KafkaError):
@@ -210,8 +243,15 @@ class _Forwarded:
         elif is_from_a_former_controller(reply):
             self._try_later()
         else:
-            response = _in_version(reply, self._ctx.version)
+            response = self._whole(_in_version(reply, self._ctx.version))
             self.parked.complete(lambda: response)
+
+    def _whole(self, rest: Response) -> Response:
+        if self._own is None:
+            return rest
+        from kafkalite.server.own_settings import joined
+
+        return joined(self._own, rest)
 
     def _refused(self, refusal: KafkaError) -> None:
         if is_worth_another_try(refusal):

@@ -12,7 +12,7 @@ from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import Uuid
+from kafkalite.types import NO_LEADER, Uuid
 
 
 def park_until(
@@ -46,10 +46,13 @@ class Told(NamedTuple):
     partition: int
     leader_epoch: int
     partition_epoch: int
+    leader: int
 
 
 def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
-    """Whether an image has all of them, or later states. Asked again and again of newer images, of
+    """Whether an image has all of them, or later states. What has no leader need not be there at
+    all: of a topic that is being deleted a Kafka tells a broker that comes back, and nobody has it
+    in the image any more. Asked again and again of newer images, of
     each of which it looks only at what was not there: thousands may come one by one."""
     left = deque(told)
 
@@ -63,7 +66,9 @@ def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
 
 def _has(image: MetadataImage, told: Told) -> bool:
     topic = image.topics_by_id.get(told.topic_id)
-    if topic is None or told.partition >= len(topic.partitions):
+    if topic is None:
+        return told.leader == NO_LEADER
+    if told.partition >= len(topic.partitions):
         return False
     partition = topic.partitions[told.partition]
     return (

@@ -319,10 +319,13 @@ class PeerConnection:
 
 def _common_version(asked: _Asked, theirs: dict[int, Versions]) -> int | None:
     """The highest that both know and the asker wants; None: there is none. What brokers alone are
-    served is not listed by all: then it is our own."""
+    served is not listed by all: then it is our own. What a client asks through us, which has a cap,
+    is listed where it is served: a Kafka hangs up on the rest."""
     assert asked.request is not None, "sent twice"
     ours = schema_of(type(asked.request)).versions
-    offered = theirs.get(asked.api_key, ours)
+    offered = theirs.get(asked.api_key, ours if asked.version is None else None)
+    if offered is None:
+        return None
     version = min(ours.last, offered.last)
     if asked.version is not None:
         version = min(version, asked.version)

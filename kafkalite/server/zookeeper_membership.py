@@ -4,10 +4,12 @@ has stopped."""
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from kafkalite.config.views import BrokerConfig
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import MetadataImage
@@ -50,6 +52,7 @@ class Membership:
         try:
             ensemble = ensemble_of(self._config, self._hosts)
             timeout_ms = connection_timeout_ms(self._config.settings)
+            ControllerSettings.of(self._config, over_zookeeper=True)  # It refuses here, not later.
         except KafkaError as error:
             raise StoreNotReachedError(error.message) from error
         zookeeper = KazooZooKeeper(ensemble, loop.call_soon_threadsafe)
@@ -97,6 +100,7 @@ class Membership:
         inner.spread = self._pushes.wait_answered
         inner.stop = self._pushes.stop
         inner.on_folder_failed = self._pushes.look_for_offline
+        link.controller.alter_own = partial(inner.alter_own, self._config.node_id)
         self._pushes.on_offline = broker.replicas_offline
         self._pushes.lost_here = broker.lost_replicas
 

@@ -26,7 +26,7 @@ from kafkalite.metadata.image import (
     PartitionImage,
     TopicImage,
 )
-from kafkalite.ports.zookeeper import Check, Create, Delete, Operation, SetData
+from kafkalite.ports.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
@@ -41,7 +41,7 @@ from kafkalite.protocol.messages.metadata_records import (
 from kafkalite.stores import znodes, znodes_deletions
 from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
 from kafkalite.stores.znodes_view import ZnodesView
-from kafkalite.types import NO_LEADER, BrokerId, ControllerEpoch, ProducerId
+from kafkalite.types import BrokerId, ControllerEpoch, ProducerId
 
 _HELD = (
     ClearElrRecord,
@@ -80,6 +80,11 @@ class ChangePlan:
             epoch=image.epoch,
             controller_id=image.controller_id,
         )
+
+    @property
+    def configs(self) -> tuple[ConfigResource, ...]:
+        """Whose settings it changes."""
+        return self._folded.delta.configs
 
     def operations(self) -> Iterator[Operation]:
         """All of them, in an order that can be done."""
@@ -140,8 +145,10 @@ class ChangePlan:
         self, topic: str, index: int, partition: PartitionImage, version: int
     ) -> Iterator[Operation]:
         """As often as it has changed, for its version is the partition epoch."""
-        for at in range(version, partition.partition_epoch):
-            yield SetData(znodes.state_path(topic, index), self._state(partition), at)
+        path = znodes.state_path(topic, index)
+        first = self._view.version_decided_on(path, version)
+        for at in range(partition.partition_epoch - version):
+            yield SetData(path, self._state(partition), first + at)
 
     def _state(self, partition: PartitionImage) -> bytes:
         return znodes.write_state(
@@ -173,15 +180,17 @@ class ChangePlan:
 
     def _producer_ids(self) -> Iterator[Operation]:
         """One block, of however many were handed out at once."""
-        first, end = self._view.image.next_producer_id, self._folded.image.next_producer_id
-        if first == end:
+        taken = [change for change in self._changes if isinstance(change, ProducerIdsRecord)]
+        if not taken:
             return
-        takers = [c.broker_id for c in self._changes if isinstance(c, ProducerIdsRecord)]
+        first, last = self._view.image.next_producer_id, taken[-1]
         data = znodes.write_producer_ids(
-            BrokerId(takers[-1]) if takers else NO_LEADER, first, ProducerId(end - 1)
+            BrokerId(last.broker_id), first, ProducerId(last.next_producer_id - 1)
         )
-        node = self._view.node(znodes.PRODUCER_IDS)
-        yield SetData(znodes.PRODUCER_IDS, data, -1 if node is None else node.stat.version)
+        path = znodes.PRODUCER_IDS
+        node = self._view.node(path)
+        newest = ANY_VERSION if node is None else node.stat.version
+        yield SetData(path, data, self._view.version_decided_on(path, newest))
 
     def _write(self, path: str, data: bytes) -> Iterator[Operation]:
         node = self._view.node(path)

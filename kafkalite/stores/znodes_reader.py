@@ -186,16 +186,17 @@ class ZnodesReader:
         for name in new:
             self._watch_states(name)
             self._read(f"{path}/{name}")
-            self._read_config(f"{znodes.CONFIG}/topics/{name}")
+            self.read_config(f"{znodes.CONFIG}/topics/{name}")
 
     def _drop_topic(self, name: str) -> None:
         """Its settings may have been left behind."""
         self._watched.pop(name, None)
         if self._view.topic_node(name) is not None:
             self._view.drop_topic(name)
-            self._read_config(f"{znodes.CONFIG}/topics/{name}")
+            self.read_config(f"{znodes.CONFIG}/topics/{name}")
 
-    def _read_config(self, path: str) -> None:
+    def read_config(self, path: str) -> None:
+        """Settings are not watched: what others have made of these."""
         self._begin()
         self._zookeeper.get(path, partial(self._config_was_read, path))
 
@@ -224,7 +225,7 @@ class ZnodesReader:
             except ValueError as error:
                 _log.warning("A notification of settings is passed over: %s", error)
             else:
-                self._read_config(path)
+                self.read_config(path)
         self._end()
 
     def _find_folders(self, topic: str) -> None:

@@ -65,6 +65,7 @@ class ZnodesView:
         self._outlived: dict[str, None] = {}
         """Topics with a state that is about an earlier life of its leader."""
         self._zxid = 0
+        self._overtaken: dict[str, int] | None = None
         self.image = MetadataImage()
         """As of the last `refresh`."""
         self.folders: set[str] = set()
@@ -109,11 +110,30 @@ class ZnodesView:
         """The names of the znodes right below that were put; not of topics and partitions."""
         return tuple(self._below.get(folder, ()))
 
-    def put(self, path: str, node: Node | None) -> None:
-        """It was read; None: it is not there."""
+    def begin_term(self) -> None:
+        """This broker is the controller, and decides on the image as it is now and on what it
+        changes of it."""
+        self._overtaken = {}
+
+    def end_term(self) -> None:
+        """It decides no more."""
+        self._overtaken = None
+
+    def version_decided_on(self, path: str, newest: int) -> int:
+        """Of a state, or of the block of producer ids, which another may have set meanwhile: then
+        what is written behind that version is not done. `newest`: as far as the view goes."""
+        return newest if self._overtaken is None else self._overtaken.get(path, newest)
+
+    def put(self, path: str, node: Node | None, *, is_ours: bool = False) -> None:
+        """It was read; None: it is not there. `is_ours`: it was written by this controller."""
         before = self._nodes.get(path)
         if before == node:
             return
+        if self._overtaken is not None and before is not None and node is not None:
+            if is_ours:
+                self._overtaken.pop(path, None)
+            elif before.stat.version != node.stat.version and _is_decided_on(path):
+                self._overtaken.setdefault(path, before.stat.version)
         parent, _, name = path.rpartition("/")
         if node is None:
             del self._nodes[path]
@@ -406,6 +426,12 @@ class ZnodesView:
         except ValueError as error:
             _log.warning("The znode %s is passed over: %s", path, error)
             return None
+
+
+def _is_decided_on(path: str) -> bool:
+    """Whether the controller's next change of it follows from what is in it. Settings are changed
+    each by itself; of what others ask for it is told."""
+    return path == znodes.PRODUCER_IDS or path.endswith("/state")
 
 
 def incarnation_of(epoch: int) -> Uuid:

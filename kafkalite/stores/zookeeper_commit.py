@@ -93,9 +93,9 @@ class ZnodesCommit:
                         view.folders.add(operation.path)
                 case Create() if not operation.sequential:
                     stat = Stat(zxid, zxid, zxid, 0, 0)
-                    view.put(operation.path, Node(operation.data, stat))
+                    view.put(operation.path, Node(operation.data, stat), is_ours=True)
                 case SetData() if isinstance(result, Stat):
-                    view.put(operation.path, Node(operation.data, result))
+                    view.put(operation.path, Node(operation.data, result), is_ours=True)
                 case Delete():
                     self._removed(operation.path)
                 case _:

@@ -10,10 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import ConfigResourceType
 from kafkalite.metadata.store import (
-    ConfigsEdited,
     ForeignEdit,
     LeadersWanted,
     ReplicasWanted,
@@ -45,18 +42,12 @@ class ForeignEdits:
         there may be as many of them as of others."""
         self._clears_at = _LEAST_CLEARED
 
-    def news(self, delta: MetadataDelta | None) -> Iterator[ForeignEdit]:
-        """What was not told yet. `delta`: what others changed in the image, if anything."""
+    def news(self) -> Iterator[ForeignEdit]:
+        """What was not told yet."""
         yield from self._topics()
         yield from self._deletions()
         yield from self._elections()
         yield from self._reassignments()
-        image = self._view.image
-        for resource in () if delta is None else delta.configs:
-            if resource.type == ConfigResourceType.TOPIC and resource.name not in image.topics:
-                continue  # They go with the topic: it is gone, or not complete yet.
-            values = image.configs.get(resource, {})
-            yield ConfigsEdited(resource, tuple(values.items()))
 
     def failures(self) -> tuple[BrokerId, ...]:
         """Brokers that have lost a log folder: each is to be asked what of its replicas is left."""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
     with socket.socket() as nobody:
@@ -26,12 +28,24 @@ def test_a_zookeeper_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-def test_a_setting_that_cannot_be_followed_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        (
+            "zookeeper.session.timeout.ms",
+            "it is a number of milliseconds, at least 1",
+        ),
+        ("leader.imbalance.per.broker.percentage", "Not a number of type INT"),
+    ],
+)
+def test_a_setting_that_cannot_be_followed_is_told(
+    tmp_path: Path, setting: str, words: str
+) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "kafkalite", "serve", "--port", "0", "--node-id", "7"),
             *("--data", str(tmp_path / "data"), "--zookeeper", "127.0.0.1:1"),
-            *("--set", "zookeeper.session.timeout.ms=soon"),
+            *("--set", f"{setting}=soon"),
         ],
         capture_output=True,
         text=True,
@@ -39,7 +53,4 @@ def test_a_setting_that_cannot_be_followed_is_told(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line == (
-        "kafkalite: Invalid value soon for configuration zookeeper.session.timeout.ms:"
-        " it is a number of milliseconds, at least 1"
-    )
+    assert line == f"kafkalite: Invalid value soon for configuration {setting}: {words}"

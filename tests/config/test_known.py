@@ -52,6 +52,7 @@ def test_a_topics_key_acts_too_unless_there_is_a_reason() -> None:
         ("unstable.api.versions.enable", Kind.WITHOUT_EFFECT),
         ("inter.broker.protocol.version", Kind.OLDER),
         ("zookeeper.connect", Kind.ZOOKEEPER),
+        ("leader.imbalance.per.broker.percentage", Kind.ZOOKEEPER),
         ("zookeeper.ssl.keystore.type", Kind.ZOOKEEPER),
         ("super.users", Kind.OF_A_PART),
         ("listener.name.internal.ssl.keystore.location", Kind.ACTS),

@@ -7,6 +7,7 @@ import pytest
 from kafkalite.controller import configs
 from kafkalite.controller.configs import new_topic_config, topic_config_records
 from kafkalite.controller.events import (
+    AdoptConfigs,
     AlterConfigs,
     ConfigEdit,
     ConfigOperation,
@@ -343,3 +344,16 @@ def test_how_far_a_group_may_go_is_in_the_brokers_file() -> None:
     answer = cluster().feed(AlterConfigs("t", (wanted,), BrokerId(1), own, False, False))
     assert isinstance(answer, ConfigsAltered)
     assert answer.resources[0].code is ErrorCode.NONE
+
+
+def test_what_another_has_written_is_taken_as_it_is() -> None:
+    """Settings of another release, of a broker that nobody has seen."""
+    cluster, resource = Cluster(), ConfigResource(ConfigResourceType.BROKER, "9")
+    cluster.feed(AdoptConfigs(resource, (("no.such", "x"), ("log.retention.ms", "few"))))
+    assert cluster.controller.image.configs[resource] == {
+        "no.such": "x",
+        "log.retention.ms": "few",
+    }
+    cluster.feed(AdoptConfigs(resource, (("no.such", "x"),)))
+    assert cluster.controller.image.configs[resource] == {"no.such": "x"}
+    assert len(cluster.records) == 1

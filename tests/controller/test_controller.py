@@ -4,6 +4,7 @@ from typing import get_args
 
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
+    AdoptConfigs,
     AllocateProducerIds,
     AlterConfigs,
     AssignDirectories,
@@ -75,6 +76,7 @@ ANSWERS: list[tuple[Event, type | None]] = [
     (FailDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
     (FailReplicas(ID, EPOCH, ((uuid(1), 0),)), None),
     (FreeName("a"), None),
+    (AdoptConfigs(TOPIC, ()), None),
     (ShutDownBroker("t", ID, EPOCH), BrokerShutDown),
     (LoseBroker(ID, EPOCH), None),
     (UnregisterBroker("t", ID), BrokerUnregistered),

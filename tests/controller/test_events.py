@@ -4,7 +4,15 @@ from typing import get_args
 
 import pytest
 
-from kafkalite.controller.events import Body, Event, FailReplicas, FreeName, LoseBroker, StartTerm
+from kafkalite.controller.events import (
+    AdoptConfigs,
+    Body,
+    Event,
+    FailReplicas,
+    FreeName,
+    LoseBroker,
+    StartTerm,
+)
 from kafkalite.controller.replica_events import BalanceLeaders, ElectUncleanLeaders
 
 
@@ -29,4 +37,5 @@ def test_nobody_waits_for_what_the_store_and_timers_tell() -> None:
         ElectUncleanLeaders,
         FailReplicas,
         FreeName,
+        AdoptConfigs,
     }

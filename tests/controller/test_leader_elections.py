@@ -215,8 +215,13 @@ def test_there_are_not_too_many_elections_at_once() -> None:
     assert timer.at_ms == NOW
 
 
-@pytest.mark.parametrize(("led_elsewhere", "moves"), [(2, 0), (3, 3)])
-def test_over_zookeeper_a_tenth_may_be_led_by_others(led_elsewhere: int, moves: int) -> None:
+@pytest.mark.parametrize(
+    ("led_elsewhere", "percentage", "moves"),
+    [(2, 10, 0), (3, 10, 3), (5, 25, 0), (6, 25, 6), (1, 0, 1), (20, 100, 0)],
+)
+def test_over_zookeeper_so_much_may_be_led_by_others(
+    led_elsewhere: int, percentage: int, moves: int
+) -> None:
     """Of what one broker is preferred for; what is out of balance of another is its own affair."""
     image = image_of_many(partition((1, 2), (1, 2), 1))
     ours = [partition((1, 2), (1, 2), 2)] * led_elsewhere
@@ -224,8 +229,9 @@ def test_over_zookeeper_a_tenth_may_be_led_by_others(led_elsewhere: int, moves: 
     theirs = [partition((2, 1), (1, 2), 1)] * 2
     topic = TopicImage("t", uuid(1), (*ours, *theirs))
     image = image._replace(topics={"t": topic})
-    over_zookeeper = ControllerSettings(over_zookeeper=True)
-    assert len(balance_leaders(image, over_zookeeper)) == moves + 2
+    over_zookeeper = ControllerSettings(over_zookeeper=True, tolerated_percentage=percentage)
+    theirs_too = 2 * (percentage < 100)
+    assert len(balance_leaders(image, over_zookeeper)) == moves + theirs_too
     assert len(balance_leaders(image, ControllerSettings())) == led_elsewhere + 2
 
 
@@ -238,9 +244,10 @@ def test_over_zookeeper_what_is_balanced_is_balanced_at_once() -> None:
 
 def test_a_term_starts_the_timers() -> None:
     settings = ControllerSettings(
-        leader_balance_interval_ms=7_000, unclean_election_interval_ms=9_000
+        leader_balance_interval_ms=7_000, first_balance_ms=5_000, unclean_election_interval_ms=9_000
     )
     unclean = SetTimer("ElectUncleanLeaders", TimestampMs(NOW + 9_000), ElectUncleanLeaders())
-    balance = SetTimer("BalanceLeaders", TimestampMs(NOW + 7_000), BalanceLeaders())
+    balance = SetTimer("BalanceLeaders", TimestampMs(NOW + 5_000), BalanceLeaders())
     assert first_timers(settings, NOW) == (unclean, balance)
+    assert next_timer(BalanceLeaders(), settings, NOW, elected=0).at_ms == NOW + 7_000
     assert first_timers(settings._replace(leader_balance_interval_ms=None), NOW) == (unclean,)

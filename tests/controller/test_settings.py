@@ -6,6 +6,7 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS
 from kafkalite.controller.partition_change import Election, Rules
 from kafkalite.controller.settings import ControllerSettings, TopicDefaults
+from kafkalite.errors import KafkaError
 from kafkalite.metadata.image import ConfigResource, MetadataImage
 from tests.controller.sample_partitions import topic
 
@@ -30,6 +31,22 @@ def test_they_come_from_the_brokers_file() -> None:
     assert settings.unclean_leader_election_enable
     assert settings.leader_balance_interval_ms == 7_000
     assert settings.unclean_election_interval_ms == 9
+    assert settings.first_balance_ms == 7_000
+
+
+def test_over_zookeeper_leaders_are_balanced_by_the_settings_of_3_9() -> None:
+    key = "leader.imbalance.per.broker.percentage"
+    config = BrokerConfig.of({key: "25", "leader.imbalance.check.interval.seconds": "7"})
+    settings = ControllerSettings.of(config, over_zookeeper=True)
+    assert settings.over_zookeeper
+    assert settings.tolerated_percentage == 25
+    assert (settings.first_balance_ms, settings.leader_balance_interval_ms) == (5_000, 7_000)
+    assert ControllerSettings.of(config).tolerated_percentage == 10
+    assert ControllerSettings.of(BrokerConfig(), over_zookeeper=True).tolerated_percentage == 10
+    wrong = BrokerConfig.of({key: "few"})
+    with pytest.raises(KafkaError, match=r"few for configuration leader\.imbalance.*of type INT"):
+        ControllerSettings.of(wrong, over_zookeeper=True)
+    assert not ControllerSettings.of(wrong).over_zookeeper, "Kafka 4 has it no more"
 
 
 def test_leaders_may_stay_where_they_are() -> None:

@@ -17,6 +17,7 @@ from kafkalite.protocol.messages.metadata_records import (
     BrokerFeature,
     BrokerRegistrationChangeRecord,
     ConfigRecord,
+    PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
     TopicRecord,
@@ -118,3 +119,11 @@ def dumped_records() -> dict[int, dict[str, Any]]:
         if match is not None:
             found[int(match[1])] = json.loads(match[2])
     return found
+
+
+def changed(id: Uuid, index: int, **fields: object) -> PartitionChangeRecord:
+    """Of one partition; what is not named stays."""
+    change = PartitionChangeRecord(partition_id=index, topic_id=id)
+    for name, value in fields.items():
+        setattr(change, name, value)
+    return change

@@ -99,6 +99,15 @@ def test_what_is_made_is_read(bench: Bench) -> None:
     one.close()
 
 
+def test_no_data_is_not_the_empty_text(bench: Bench) -> None:
+    one = Client(bench)
+    assert one.multi(Create("/none"), Create("/empty", b"")) == ("/none", "/empty")
+    assert (one.node("/none").data, one.node("/empty").data) == (None, b"")
+    assert isinstance(one.multi(SetData("/none", b""), SetData("/empty", None)), tuple)
+    assert (one.node("/none").data, one.node("/empty").data) == (b"", None)
+    one.close()
+
+
 def test_what_is_not_there(bench: Bench) -> None:
     one = Client(bench)
     assert one.get("/none") is Failure.NO_NODE

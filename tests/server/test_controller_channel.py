@@ -219,8 +219,8 @@ def _itself(image: MetadataImage) -> MetadataImage:
 
 
 @simulated
-async def test_who_takes_envelopes(simulation: Simulation) -> None:
-    """All but a controller that registered no features: a Kafka 3.9 over ZooKeeper."""
+async def test_who_is_a_kafka(simulation: Simulation) -> None:
+    """A controller that registered no features: a Kafka 3.9 over ZooKeeper."""
     async with three_brokers(simulation) as cluster:
         image = cluster.store.image
         controller = image.brokers[image.controller_id]
@@ -231,9 +231,9 @@ async def test_who_takes_envelopes(simulation: Simulation) -> None:
         images.append(image._replace(brokers={}))  # It has not registered yet.
         channel = cluster.brokers[2]._services.controller
         assert isinstance(channel, ControllerChannel)
-        taken = []
+        kafkas = []
         for each in images:
             channel._image = partial(_itself, each)
-            taken.append(channel.takes_envelopes)
+            kafkas.append(channel.is_a_kafka)
         channel._image = partial(_itself, image)
-        assert taken == [True, False, True]
+        assert kafkas == [False, True, False]

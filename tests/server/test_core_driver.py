@@ -229,6 +229,19 @@ def test_what_needs_no_records_is_answered_when_an_append_of_none_is_done() -> N
     assert driven.replies["b"] is ErrorCode.NOT_CONTROLLER
 
 
+@pytest.mark.parametrize("error", [KafkaError(ErrorCode.STALE_BROKER_EPOCH), ZeroDivisionError()])
+def test_neither_is_refused_before_it_what_the_core_raises(error: Exception) -> None:
+    driven = Driven(at_once=False, confirms=True)
+    driven.submit(Fail(error, "a"))
+    driven.submit(Fail(error, "b"))
+    assert driven.replies == {}
+    driven.journal.done()
+    assert list(driven.replies) == ["a"]
+    assert driven.replies["a"] is not ErrorCode.NOT_CONTROLLER
+    driven.journal.done(KafkaError(ErrorCode.NOT_CONTROLLER))
+    assert driven.replies["b"] is ErrorCode.NOT_CONTROLLER
+
+
 def test_a_failed_append_ends_the_driver() -> None:
     driven = Driven(at_once=False)
     driven.submit(Alarm(10))

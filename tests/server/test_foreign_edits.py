@@ -3,16 +3,13 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.controller.events import (
-    AlterConfigs,
-    ConfigEdit,
-    ConfigOperation,
+    AdoptConfigs,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
     Event,
     NewTopic,
     PartitionsToAdd,
-    ResourceEdits,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
@@ -32,8 +29,8 @@ from kafkalite.metadata.store import (
     TopicAssigned,
     TopicUnwanted,
 )
-from kafkalite.server.foreign_edits import event_of
-from kafkalite.types import NO_LEADER, BrokerId, TopicPartition
+from kafkalite.server.foreign_edits import adopted, event_of
+from kafkalite.types import BrokerId, TopicPartition
 from tests.controller.sample_cluster import assignment, uuid
 
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -82,18 +79,15 @@ TOPIC = ConfigResource(2, "t")
                 ),
             ),
         ),
-        (
-            ConfigsEdited(TOPIC, (("retention.ms", "5"),)),
-            AlterConfigs(
-                None,
-                (ResourceEdits(TOPIC, (ConfigEdit("retention.ms", ConfigOperation.SET, "5"),)),),
-                asked=NO_LEADER,
-                own_settings={},
-                replaces_all=True,
-            ),
-        ),
     ],
 )
 def test_what_others_did_is_asked_of_the_controller(edit: ForeignEdit, event: Event) -> None:
     assert event_of(edit) == event
     assert type(event_of(edit)) is type(event)
+
+
+def test_settings_are_taken_as_they_are_when_they_are_decided_on() -> None:
+    settings = {"retention.ms": "5"}
+    edit = ConfigsEdited(TOPIC, lambda: settings)
+    settings["retention.ms"] = "6"
+    assert adopted(edit) == AdoptConfigs(TOPIC, (("retention.ms", "6"),))

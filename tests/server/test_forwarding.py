@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kafkalite.errors import ErrorCode
+from kafkalite.controller.events import ConfigsAltered
+from kafkalite.errors import ErrorCode, KafkaError
+from kafkalite.metadata.changes import Change
+from kafkalite.metadata.image import ConfigResource, MetadataImage
+from kafkalite.protocol.messages import alter_configs
+from kafkalite.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.create_topics import (
     CreatableTopicResult,
@@ -18,6 +24,7 @@ from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeRespon
 from kafkalite.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
+    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -30,6 +37,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
+from kafkalite.protocol.messages.metadata_records import ConfigRecord
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.protocol.messages.update_features import (
     FeatureUpdateKey,
@@ -39,6 +47,7 @@ from kafkalite.protocol.messages.update_features import (
 )
 from kafkalite.protocol.schema import Request
 from kafkalite.server.controller_channel import RETRY_MS
+from kafkalite.server.core_driver import OnReply
 from kafkalite.server.peer_connection import OnResponse
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId
@@ -110,7 +119,7 @@ async def test_it_is_handed_over_once(
 
 class Kafka39:
     """Broker 1 as broker 2 sees it: one that registers no features, opens no Envelopes and has no
-    version 2 of UpdateFeatures. Topics it makes on being asked a second time."""
+    version 2 of UpdateFeatures. It does what it is asked on being asked a second time."""
 
     def __init__(self, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         link = cluster.brokers[2].link
@@ -121,18 +130,43 @@ class Kafka39:
         monkeypatch.setattr(link.controller, "_image", lambda: image)
         self._ask = link.peers.ask
         self.asked: list[type[Request]] = []
+        self.settings: list[Change] = []
+        """That broker 2 has written."""
+        self.is_late = False
+        """Whether another has written its settings first: once."""
         monkeypatch.setattr(link.peers, "ask", self.ask)
+        monkeypatch.setattr(link.controller, "alter_own", self.alter)
+
+    def alter(
+        self,
+        decide: Callable[[MetadataImage], tuple[list[Change], ConfigsAltered]],
+        on_reply: OnReply,
+    ) -> None:
+        changes, answer = decide(MetadataImage())
+        is_late, self.is_late = self.is_late, False
+        self.settings += [] if is_late else changes
+        on_reply(KafkaError(ErrorCode.NOT_CONTROLLER) if is_late else answer)
 
     # Any: whatever else `Peers.ask` takes.
     def ask(self, to: BrokerId, request: Request, on_reply: OnResponse, **rest: Any) -> None:
         self.asked.append(type(request))
-        if isinstance(request, UpdateFeaturesRequest):
+        if isinstance(request, EnvelopeRequest):
+            on_reply(KafkaError(ErrorCode.NETWORK_EXCEPTION, "it hung up"))
+        elif isinstance(request, UpdateFeaturesRequest):
             good = UpdatableFeatureResult(feature="a", error_message="NONE")
             bad = UpdatableFeatureResult(feature="b", error_code=42, error_message="why")
             on_reply(UpdateFeaturesResponse(results=[good, bad]))
+        elif len(self.asked) == 1 and isinstance(request, IncrementalAlterConfigsRequest):
+            not_yet = [
+                AlterConfigsResourceResponse(
+                    error_code=ErrorCode.NOT_CONTROLLER, resource_name=each.resource_name
+                )
+                for each in request.resources
+            ]
+            on_reply(IncrementalAlterConfigsResponse(responses=not_yet))
         elif len(self.asked) == 1:
-            not_yet = CreatableTopicResult(name="t", error_code=ErrorCode.NOT_CONTROLLER)
-            on_reply(CreateTopicsResponse(topics=[not_yet]))
+            no_topic = CreatableTopicResult(name="t", error_code=ErrorCode.NOT_CONTROLLER)
+            on_reply(CreateTopicsResponse(topics=[no_topic]))
         else:
             self._ask(to, request, on_reply, **rest)
 
@@ -151,6 +185,98 @@ async def test_a_kafka_over_zookeeper_is_asked_without_an_envelope(
         assert await create(cluster, 2, "u") == ErrorCode.REQUEST_TIMED_OUT
         simulation.weather.heal()
         simulation.network.deliver_held()
+
+
+@simulated
+async def test_topics_that_a_request_needs_are_made_by_it(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        kafka = Kafka39(cluster, monkeypatch)
+        topic = MetadataRequestTopic(name="t")
+        request = MetadataRequest(topics=[topic], allow_auto_topic_creation=True)
+        answer = await cluster.ask(2, request, 9, MetadataResponse)
+        assert [(each.name, each.error_code) for each in answer.topics] == [("t", 0)]
+        assert kafka.asked == [CreateTopicsRequest] * 2
+
+
+def own(*names: str, type: int = 4, key: str = "log.retention.ms") -> list[AlterConfigsResource]:
+    config = AlterableConfig(name=key, config_operation=0, value="60000")
+    return [
+        AlterConfigsResource(resource_type=type, resource_name=name, configs=[config])
+        for name in names
+    ]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@simulated
+async def test_beside_it_each_broker_alters_its_own_settings(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch, is_late: bool
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        kafka = Kafka39(cluster, monkeypatch)
+        kafka.is_late = is_late
+        request = IncrementalAlterConfigsRequest(
+            resources=[*own("2", "1"), *own("2", type=8, key="kafka")]
+        )
+        answer = await cluster.ask(2, request, 1, IncrementalAlterConfigsResponse)
+        assert [(each.error_code, each.error_message) for each in answer.responses] == [
+            (0, None),
+            (ErrorCode.INVALID_REQUEST, "Unexpected broker id, expected 2, but received 1"),
+            (ErrorCode.INVALID_CONFIG, "Logger kafka does not exist!"),
+        ]
+        assert kafka.settings == [
+            ConfigRecord(resource_type=4, resource_name="2", name="log.retention.ms", value="60000")
+        ]
+        assert kafka.asked == []
+
+
+@simulated
+async def test_what_is_not_its_own_it_asks_the_kafka_for(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own once, however often it asks."""
+    async with three_brokers(simulation) as cluster:
+        assert await create(cluster, 2, "t") == 0
+        kafka = Kafka39(cluster, monkeypatch)
+        topic = own("t", type=2, key="retention.ms")
+        request = IncrementalAlterConfigsRequest(resources=[*topic, *own("2", "")])
+        answer = await cluster.ask(2, request, 1, IncrementalAlterConfigsResponse)
+        assert [(each.resource_name, each.error_code) for each in answer.responses] == [
+            ("2", 0),
+            ("t", 0),
+            ("", 0),
+        ]
+        assert len(kafka.settings) == 1
+        assert kafka.asked == [IncrementalAlterConfigsRequest] * 2
+        configs = cluster.store.image.configs
+        assert configs[ConfigResource(2, "t")] == {"retention.ms": "60000"}
+        assert configs[ConfigResource(4, "")]["log.retention.ms"] == "60000"
+        assert ConfigResource(4, "2") not in configs, "as far as the Kafka was asked"
+
+
+@simulated
+async def test_all_settings_at_once_are_its_own_too(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with three_brokers(simulation) as cluster:
+        assert await create(cluster, 2, "t") == 0
+        kafka = Kafka39(cluster, monkeypatch)
+        kafka.asked.append(AlterConfigsRequest)
+        config = alter_configs.AlterableConfig(name="message.max.bytes", value="9")
+        resources = [
+            alter_configs.AlterConfigsResource(
+                resource_type=type, resource_name=name, configs=[config] if type == 4 else []
+            )
+            for type, name in ((2, "t"), (4, "2"))
+        ]
+        request = AlterConfigsRequest(resources=resources)
+        answer = await cluster.ask(2, request, 2, AlterConfigsResponse)
+        assert [(each.resource_name, each.error_code) for each in answer.responses] == [
+            ("2", 0),
+            ("t", 0),
+        ]
+        assert len(kafka.settings) == 1
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -59,8 +59,10 @@ class Context:
         self.services.awaited.apply(image)
 
 
-def leader_and_isr_of(*, controller_epoch: int = 1, broker_epoch: int = 5) -> LeaderAndIsrRequest:
-    state = LeaderAndIsrPartitionState(partition_index=0, leader=2, leader_epoch=0)
+def leader_and_isr_of(
+    *, controller_epoch: int = 1, broker_epoch: int = 5, leader: int = 2, leader_epoch: int = 0
+) -> LeaderAndIsrRequest:
+    state = LeaderAndIsrPartitionState(partition_index=0, leader=leader, leader_epoch=leader_epoch)
     topics = [LeaderAndIsrTopicState(topic_name="t", topic_id=TOPIC.id, partition_states=[state])]
     return LeaderAndIsrRequest(
         controller_id=ONE,
@@ -98,6 +100,21 @@ async def test_leaders_are_answered_when_they_are_folded() -> None:
     assert isinstance(answer, LeaderAndIsrResponse)
     assert [each.topic_id for each in answer.topics] == [TOPIC.id]
     assert [e.error_code for t in answer.topics for e in t.partition_errors] == [0]
+
+
+@pytest.mark.anyio
+async def test_what_has_no_leader_is_waited_for_where_the_topic_is() -> None:
+    """And not where it is being deleted: there it will not come."""
+    ctx = Context()
+    deleted = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of(leader=-1, leader_epoch=1)))  # type: ignore[arg-type]  # As above.
+    also = answers_of(update_metadata.handle(ctx, update_metadata_of(-1)))  # type: ignore[arg-type]  # As above.
+    assert (len(deleted), len(also)) == (1, 1)
+    ctx.folds(WITH_TOPIC)
+    answers = answers_of(leader_and_isr.handle(ctx, leader_and_isr_of(leader=-1, leader_epoch=1)))  # type: ignore[arg-type]  # As above.
+    assert answers == []
+    newest = TOPIC._replace(partitions=(TOPIC.partitions[0]._replace(leader_epoch=LeaderEpoch(1)),))
+    ctx.folds(WITH_TOPIC._replace(topics={"t": newest}, topics_by_id={TOPIC.id: newest}))
+    assert len(answers) == 1
 
 
 @pytest.mark.anyio
@@ -191,7 +208,7 @@ def test_states_that_come_one_by_one_are_each_looked_at_once() -> None:
     count = 100
     old = TOPIC.partitions[0]
     new = old._replace(leader_epoch=LeaderEpoch(1), partition_epoch=1)
-    is_there = all_folded(Told(TOPIC.id, index, 1, 1) for index in range(count))
+    is_there = all_folded(Told(TOPIC.id, index, 1, 1, 2) for index in range(count))
     topics = CountedTopics()
     for done in range(count):
         partitions = (new,) * done + (old,) * (count - done)

@@ -11,152 +11,23 @@ import pytest
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import BrokerImage, Endpoint, MetadataImage
-from kafkalite.ports.clock import Clock, RealClock
-from kafkalite.ports.network import Address, Network
+from kafkalite.metadata.image import MetadataImage
+from kafkalite.ports.clock import RealClock
+from kafkalite.ports.network import Address
 from kafkalite.ports.network_sockets import SocketNetwork
-from kafkalite.protocol.messages.add_raft_voter import AddRaftVoterRequest
 from kafkalite.protocol.messages.api_versions import ApiVersionsResponse
 from kafkalite.protocol.messages.fetch import FetchResponse
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from kafkalite.protocol.schema import Request, Response
+from kafkalite.protocol.schema import Response
 from kafkalite.server.peer_connection import MAX_ASKED, SETUP_MS
 from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS, Peers
 from kafkalite.testing.faults import ProcessClock
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import BrokerEpoch, BrokerId, Uuid
+from tests.server.asking_peers import HEARTBEAT, ME, OTHER, asking, image
 from tests.server.other_broker import Accepted, OtherBroker
 from tests.server.requests import fetch, fetched, values
-from tests.server.running import FETCH, PORT, simulated, start
-
-OTHER = BrokerId(1)
-ME = BrokerId(2)
-
-
-def image(
-    host: str = "broker", port: int = PORT, *, epoch: int = 0, fenced: bool = False, **others: str
-) -> MetadataImage:
-    """Broker 1 of the cluster, at that address."""
-    name = others.get("listener", "PLAINTEXT")
-    broker = BrokerImage(
-        id=OTHER,
-        epoch=BrokerEpoch(epoch),
-        incarnation_id=Uuid(bytes(16)),
-        endpoints=(Endpoint("ELSEWHERE", "nowhere", 1), Endpoint(name, host, port)),
-        features={},
-        fenced=fenced,
-    )
-    return MetadataImage(brokers={OTHER: broker})
-
-
-class Asking:
-    """A broker's peers, and what they answered, in the order of the answers."""
-
-    def __init__(self, peers: Peers) -> None:
-        self.peers = peers
-        self.replies: list[Response | KafkaError] = []
-
-    def ask(
-        self,
-        request: Request | None = None,
-        *,
-        timeout_ms: int = 5_000,
-        purpose: str = "",
-        version_cap: int | None = None,
-    ) -> None:
-        self.peers.ask(
-            OTHER,
-            HeartbeatRequest() if request is None else request,
-            self.replies.append,
-            timeout_ms=timeout_ms,
-            purpose=purpose,
-            version_cap=version_cap,
-        )
-
-    def follow(self, image: MetadataImage) -> None:
-        self.peers.apply(image, MetadataDelta(brokers=tuple(image.brokers)))
-
-    @property
-    def codes(self) -> list[ErrorCode]:
-        """Those of the replies, NONE for a response."""
-        return [
-            each.code if isinstance(each, KafkaError) else ErrorCode.NONE for each in self.replies
-        ]
-
-
-def asking(
-    simulation: Simulation,
-    *,
-    checks_views: bool = False,
-    known: MetadataImage | None = None,
-    clock: Clock | None = None,
-) -> Asking:
-    node: Network = simulation.network.node("me")
-    clock = clock or simulation.clock
-    peers = Peers(ME, node, clock, BrokerConfig(), checks_views=checks_views)
-    made = Asking(peers)
-    made.follow(image() if known is None else known)
-    return made
-
-
-HEARTBEAT = {12: (0, 4)}
-
-
-@simulated
-async def test_a_broker_is_asked_in_the_highest_version_that_both_know(
-    simulation: Simulation,
-) -> None:
-    async with start(simulation) as running:
-        await running.create("t")
-        me = asking(simulation)
-        me.ask(MetadataRequest(topics=None))
-        await simulation.sleep(1)
-        (reply,) = me.replies
-        assert isinstance(reply, MetadataResponse)
-        assert [topic.name for topic in reply.topics] == ["t"]
-        me.peers.stop()
-
-
-@pytest.mark.parametrize(
-    ("listed", "cap", "version"), [((0, 3), None, 3), ((0, 9), None, 4), ((0, 9), 2, 2)]
-)
-@simulated
-async def test_the_version_is_what_both_know_and_the_cap_allows(
-    simulation: Simulation, listed: tuple[int, int], cap: int | None, version: int
-) -> None:
-    other = OtherBroker(simulation, listed={12: listed})
-    me = asking(simulation)
-    me.ask(version_cap=cap)
-    await other.turn()
-    assert [(key, asked) for key, asked, _ in other.connections[0].asked] == [(12, version)]
-    me.peers.stop()
-
-
-@simulated
-async def test_an_api_that_is_not_listed_is_asked_in_our_own_version(
-    simulation: Simulation,
-) -> None:
-    other = OtherBroker(simulation, listed={})
-    me = asking(simulation)
-    me.ask()
-    await other.turn()
-    assert [asked[:2] for asked in other.connections[0].asked] == [(12, 4)]
-    me.peers.stop()
-
-
-@simulated
-async def test_without_a_common_version_only_that_request_is_refused(
-    simulation: Simulation,
-) -> None:
-    other = OtherBroker(simulation, listed={12: (7, 9), 80: (0, 0)})
-    me = asking(simulation)
-    me.ask()
-    me.ask(AddRaftVoterRequest())
-    await other.turn()
-    assert me.codes == [ErrorCode.UNSUPPORTED_VERSION]
-    assert [asked[0] for asked in other.connections[0].asked] == [80]
-    me.peers.stop()
+from tests.server.running import FETCH, simulated, start
 
 
 @simulated
@@ -187,20 +58,6 @@ async def test_each_purpose_has_a_connection_of_its_own(simulation: Simulation) 
         assert [type(each) for each in me.replies] == [MetadataResponse]
         me.peers.stop()
         assert me.codes == [ErrorCode.NONE, ErrorCode.NETWORK_EXCEPTION]
-
-
-@simulated
-async def test_one_version_negotiation_serves_all_that_is_asked(simulation: Simulation) -> None:
-    other = OtherBroker(simulation, listed=HEARTBEAT)
-    me = asking(simulation)
-    for _ in range(3):
-        me.ask()
-        await other.turn()
-        other.connections[0].answer(HeartbeatResponse())
-        await simulation.sleep(1)
-    assert me.codes == [ErrorCode.NONE] * 3
-    assert len(other.connections) == 1
-    me.peers.stop()
 
 
 @simulated

@@ -6,9 +6,9 @@ from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch
+from tests.server.asking_peers import HEARTBEAT, ME, OTHER, asking, image
 from tests.server.other_broker import OtherBroker
 from tests.server.running import simulated
-from tests.server.test_peers import HEARTBEAT, ME, OTHER, asking, image
 
 
 @simulated

@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import pytest
-
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.store import Elected, TopicGone, TopicUnwanted
 from kafkalite.ports.zookeeper import Create, Delete
@@ -41,11 +39,6 @@ class Holders:
     @property
     def names(self) -> list[str]:
         return [each.name for each in self.asked]
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
 
 
 def controller(cluster: Cluster, id: int = 1) -> tuple[Member, Holders]:

@@ -23,8 +23,8 @@ def test_topics_that_come_and_go_are_told_once_and_forgotten() -> None:
         path = znodes.topic_path(f"t{number}")
         view.put(path, written(number))
         view.refresh()
-        assert [getattr(edit, "name", None) for edit in edits.news(None)] == [f"t{number}"]
-        assert list(edits.news(None)) == []
+        assert [getattr(edit, "name", None) for edit in edits.news()] == [f"t{number}"]
+        assert list(edits.news()) == []
         view.put(path, None)
         view.refresh()
     assert len(edits._told) <= 101

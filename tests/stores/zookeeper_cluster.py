@@ -17,8 +17,9 @@ from kafkalite.ports.zookeeper import (
     ZooKeeperSession,
 )
 from kafkalite.ports.zookeeper_memory import MemoryZooKeeper
-from kafkalite.stores.zookeeper import ZooKeeperMetadataSession, ZooKeeperStore
+from kafkalite.stores.zookeeper import ZooKeeperStore
 from kafkalite.stores.zookeeper_founding import found_cluster
+from kafkalite.stores.zookeeper_session import ZooKeeperMetadataSession
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId
 from tests.controller.sample_cluster import broker_registration

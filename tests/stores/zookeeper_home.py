@@ -10,8 +10,9 @@ from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.ports.zookeeper import Delete, ZooKeeperEvent, ZooKeeperSession
 from kafkalite.stores import znodes
 from kafkalite.stores.znodes_view import incarnation_of
-from kafkalite.stores.zookeeper import ZooKeeperMetadataSession, ZooKeeperStore
+from kafkalite.stores.zookeeper import ZooKeeperStore
 from kafkalite.stores.zookeeper_founding import found_cluster
+from kafkalite.stores.zookeeper_session import ZooKeeperMetadataSession
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId
 from tests.metadata.store_homes import CLUSTER_ID, Home

@@ -43,6 +43,7 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
             each.partition_index,
             each.leader_epoch,
             each.partition_epoch,
+            each.leader,
         )
         for topic in request.topic_states
         for each in topic.partition_states

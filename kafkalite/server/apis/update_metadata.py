@@ -42,7 +42,8 @@ def handle(ctx: RequestContext, request: UpdateMetadataRequest) -> Parked:
             if each.leader == DURING_DELETE:
                 gone.append(id)
             else:
-                kept.append(Told(id, each.partition_index, each.leader_epoch, each.zk_version))
+                epochs = each.leader_epoch, each.zk_version
+                kept.append(Told(id, each.partition_index, *epochs, each.leader))
     is_kept = all_folded(kept)
 
     def is_there(image: MetadataImage) -> bool:
