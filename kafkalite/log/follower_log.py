@@ -20,8 +20,8 @@ from kafkalite.types import NO_PRODUCER_ID, LeaderEpoch, Offset, TimestampMs
 
 
 class BeginsBelowError(Exception):
-    """An empty log was given a batch that begins below it: the leader's log starts amid it. The log
-    is to begin at `offset`, before the batch can be appended."""
+    """The first batch begins below the end of the log here, and ends above it: the leader's log
+    starts amid it. The log is to end at `offset`, before the batch can be appended."""
 
     def __init__(self, offset: Offset) -> None:
         super().__init__(offset)
@@ -63,16 +63,15 @@ def append_as_follower(
 def _check(
     log: PartitionLog, records: memoryview, position: int, header: BatchHeader, due: Offset
 ) -> None:
-    if header.base_offset < due:
-        is_empty = log.end_offset == log.log_start_offset
-        if is_empty and due == log.end_offset and header.last_offset >= due:
-            raise BeginsBelowError(header.base_offset)
-        raise CorruptRecordError(
-            f"{log.name}: the leader sent offset {header.base_offset} where {due} or more was due"
-        )
     if header.last_offset_delta < 0 or not crc_is_valid(records, position, header):
         raise CorruptRecordError(
             f"{log.name}: the leader sent a damaged batch at offset {header.base_offset}"
+        )
+    if header.base_offset < due:
+        if due == log.end_offset and header.last_offset >= due:
+            raise BeginsBelowError(header.base_offset)
+        raise CorruptRecordError(
+            f"{log.name}: the leader sent offset {header.base_offset} where {due} or more was due"
         )
 
 

@@ -141,7 +141,7 @@ class FollowedPartition:
             try:
                 size_bytes = append_as_follower(log, records, leader_epoch=epoch, now=now)
             except BeginsBelowError as below:
-                self._restart_at(below.offset, now)
+                self._go_back_to(below.offset, now)
                 size_bytes = append_as_follower(log, records, leader_epoch=epoch, now=now)
             if log.end_offset >= log.flush_at and partition.flush_later is not None:
                 partition.flush_later(partition)
@@ -154,6 +154,26 @@ class FollowedPartition:
         if start > log.log_start_offset:
             delete_records(log, Offset(start))
             partition.log_start_moved()
+
+    def _go_back_to(self, offset: Offset, now: TimestampMs) -> None:
+        """The leader's log begins amid a batch, which begins at `offset`. Records here from there
+        on are others, if there are any: of that batch's epoch the leader knows only what is left,
+        so that it could not tell where the two logs part. `CorruptRecordError` where one of them is
+        committed: then it is the leader's log that is wrong.
+
+        Kafka differs: it fails such a replica, until its leader changes or it restarts, unless the
+        log here is empty.
+        """
+        partition = self.partition
+        if partition.log.end_offset == partition.log.log_start_offset:
+            self._restart_at(offset, now)
+        elif offset >= partition.high_watermark:
+            self._truncate_to(offset, now)
+        else:
+            raise CorruptRecordError(
+                f"the leader has a batch from offset {offset} on, where committed records end at"
+                f" {partition.high_watermark}, and the log at {partition.log.end_offset}"
+            )
 
     def _where_it_parts(self, diverging: EpochEndOffset) -> Offset:
         log = self.partition.log

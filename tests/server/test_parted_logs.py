@@ -58,6 +58,22 @@ async def test_a_leader_that_has_deleted_what_a_follower_lacks_is_followed_from_
         assert answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+@simulated
+async def test_a_log_that_has_parted_where_its_leader_s_begins_amid_a_batch(
+    simulation: Simulation,
+) -> None:
+    """Of the batch's epoch the leader knows only what is left, and so cuts the follower there."""
+    async with three_brokers(simulation) as cluster:
+        await parted(cluster)
+        await cluster.wrote("t", b"b", b"c", b"d")
+        assert await cluster.delete_records("t", 3) == ErrorCode.NONE
+        await cluster.start(1)
+        await cluster.wait_until(lambda: cluster.isr("t") == {1, 2, 3})
+        await cluster.replicated("t", 1, 3)
+        assert await cluster.read("t", 3, broker=1) == [b"b", b"c", b"d"]
+        assert cluster.partition(1, "t").log.log_start_offset == 3
+
+
 # Scenarios of Kafka's improvement proposals.
 
 

@@ -304,6 +304,7 @@ def _differing(world: ClusterWorld) -> dict[str, dict[int, Place]]:
         for name, places in found.items()
         if any(each.high_watermark < each.end_offset for each in places.values())
         or len({each.end_offset for each in places.values()}) > 1
+        or name not in starts  # Nobody leads it.
         or any(each.start_offset < starts[name] for each in places.values())
     }
 
