@@ -161,8 +161,8 @@ class FollowedPartition:
         so that it could not tell where the two logs part. `CorruptRecordError` where one of them is
         committed: then it is the leader's log that is wrong.
 
-        Kafka differs: it fails such a replica, until its leader changes or it restarts, unless the
-        log here is empty.
+        Kafka differs: where a leader's log begins amid a batch of another epoch, it fails a replica
+        that is cut there, until the leader changes or it restarts. Here it goes back to that batch.
         """
         partition = self.partition
         if partition.log.end_offset == partition.log.log_start_offset:

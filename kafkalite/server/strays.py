@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
+from contextlib import suppress
 
 from kafkalite.log.directories import LogDirectory
 from kafkalite.metadata.image import MetadataImage
@@ -47,10 +48,12 @@ class Strays:
             return self._broker_id in topic.partitions[partition.partition].replicas
 
         for stray in self._directory.find_partitions(unless=is_known):
-            self.set_aside(stray)
+            with suppress(OSError):  # It is told.
+                self.set_aside(stray)
 
     def set_aside(self, stray: TopicPartition) -> None:
-        """One whose folder is there. It stays, and that is told, if the disk refuses."""
+        """One whose folder is there. `OSError`, which is told, if the disk refuses: it stays, and
+        its name may be free when that is tried again."""
         directory, unique = self._directory, self._entropy.uuid()
         try:
             if directory.read_topic_id(stray) in self._removed:
@@ -62,5 +65,6 @@ class Strays:
         except OSError as error:
             self.has_refused = True
             _log.error("%s is not to be here, and stays: %s", stray, error)
+            raise
         else:
             _log.warning("%s is not to be here: set aside as %s", stray, folder)

@@ -20,11 +20,12 @@ from kafkalite.protocol.messages.init_producer_id import (
 )
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server.partition_folders import PartitionFolders
-from kafkalite.server.replica_manager import PER_TURN
+from kafkalite.server.replica_manager import PER_TURN, RETRY_MS
 from kafkalite.server.replica_moves import ReplicaMoves
 from kafkalite.stores.memory import MemoryStore
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, TopicPartition, Uuid
+from tests.log.refusing_disk import RefusingRenames
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, fetch, fetched, produce, produced, values
 from tests.server.running import FETCH, PRODUCE, Running, crashed, make, served, simulated, start
@@ -176,6 +177,27 @@ async def test_a_folder_of_an_older_topic_of_the_same_name_is_set_aside(
     files.replace("t-0/partition.metadata", format_partition_metadata(Uuid(bytes(range(16)))))
     async with start(simulation, files) as running:
         assert await running.read("t") == []
+        assert await running.produce("t", b"new") == 0
+        assert [name for name in files.list("") if name.endswith("-stray")]
+
+
+@simulated
+async def test_a_folder_of_an_older_topic_that_the_disk_keeps_for_a_while(
+    simulation: Simulation,
+) -> None:
+    """The new one is offline as long as that."""
+    files = RefusingRenames()
+    async with start(simulation, files) as running:
+        await running.create("t")
+        await running.produce("t", b"somebody else's")
+    files.replace("t-0/partition.metadata", format_partition_metadata(Uuid(bytes(range(16)))))
+    files.left = 0
+    async with start(simulation, files) as running:
+        client = await running.client()
+        refused = await client.ask(produce("t", {0: batch(b"new")}), PRODUCE, ProduceResponse)
+        assert files.has_refused
+        assert produced(refused)[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        await running.wait_ms(RETRY_MS)
         assert await running.produce("t", b"new") == 0
         assert [name for name in files.list("") if name.endswith("-stray")]
 
