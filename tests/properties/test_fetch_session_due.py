@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -167,6 +168,12 @@ class World:
         self.forgotten.clear()
 
 
+def connection_of_nobody() -> ClientConnection[Session]:
+    """Asked for its session, and nothing else."""
+    alone = SimpleNamespace(session=Session("", None))
+    return cast("ClientConnection[Session]", alone)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(steps, min_size=10, max_size=60))
 def test_what_is_due_is_all_that_is_new(program: list[tuple[str, object]]) -> None:
@@ -174,10 +181,9 @@ def test_what_is_due_is_all_that_is_new(program: list[tuple[str, object]]) -> No
         async with start(simulation) as running:
             for topic in TOPICS:
                 await running.create(topic, PARTITIONS)
-            connection = cast("ClientConnection[Session]", None)  # Asked for no address here.
             services = running.broker._services
             askers = [
-                Asker(RequestContext(services, connection, NAMES, 1, name))
+                Asker(RequestContext(services, connection_of_nobody(), NAMES, 1, name))
                 for name in ("due", "all")
             ]
             world = World(running, askers)
