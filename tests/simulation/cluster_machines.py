@@ -308,13 +308,14 @@ class Machines:
 
     def may_lose_power(self, id: int) -> bool:
         """Whether all that it has is kept by another in sync, which runs; and would be, were the
-        controller to follow what it is asked for, which it may hear of only afterwards."""
+        controller to follow what it is asked for, which it may hear of only afterwards. Where none
+        is in sync it may be the last that has led, and the only one to lead again."""
         alive = {each for each in self.lives if each != id and self.is_registered(each)}
         return all(
-            alive & in_sync & self._asked_for(id, topic.name, index)
+            alive & set(partition.isr) & self._asked_for(id, topic.name, index)
             for topic in self.image.topics.values()
             for index, partition in enumerate(topic.partitions)
-            if id in (in_sync := set(partition.isr))
+            if id in (*partition.isr, *partition.eligible_leader_replicas)
         )
 
     def _asked_for(self, id: int, topic: str, index: int) -> set[int]:
