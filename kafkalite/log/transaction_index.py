@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from struct import Struct
 from typing import NamedTuple
 
@@ -108,16 +109,15 @@ class AbortedTransactions:
     @property
     def all(self) -> list[AbortedTransaction]:
         """In the order of their markers; see `load`."""
-        return parse_transaction_index(self._bytes())
+        self.load()
+        return parse_transaction_index((self._saved or b"") + self._added)
 
     def since(self, offset: int) -> Iterator[AbortedTransaction]:
         """Those that end at or above `offset`, in order; see `load`."""
         if self.is_loaded and not self.size_bytes:
             return iter(())
-        data = self._bytes()
-        count = len(data) // _ENTRY.size
-        first = bisect_left(range(count), offset, key=lambda at: _last_offset(data, at))
-        return (_entry(data, at) for at in range(first, count))
+        self.load()
+        return chain(_since(self._saved or b"", offset), _since(self._added, offset))
 
     def load(self) -> None:
         """Have all in memory, read if they were not. `CorruptRecordError` for a damaged file,
@@ -132,11 +132,6 @@ class AbortedTransactions:
         elif len(data) < self._saved_bytes:
             raise CorruptRecordError(f"{self._path} has lost its end")
         self._saved = data[: self._saved_bytes]
-
-    def _bytes(self) -> bytes:
-        self.load()
-        assert self._saved is not None
-        return self._saved + self._added if self._added else self._saved
 
     def let_go(self) -> None:
         """Forget what the file has until the next use. What has none stays: it takes nothing."""
@@ -188,12 +183,20 @@ class AbortedTransactions:
         return True
 
 
-def _last_offset(data: bytes, at: int) -> int:
+def _since(data: bytes | bytearray, offset: int) -> Iterator[AbortedTransaction]:
+    """Those that end at or above `offset`. Whoever reads what is committed asks at each fetch, and
+    a segment may have many: none is looked at that he does not take, and nothing is copied."""
+    count = len(data) // _ENTRY.size
+    first = bisect_left(range(count), offset, key=lambda at: _last_offset(data, at))
+    return (_entry(data, at) for at in range(first, count))
+
+
+def _last_offset(data: bytes | bytearray, at: int) -> int:
     """Of the entry of that number; -1 is the last one."""
     found: int = _LAST_OFFSET.unpack_from(data, at * _ENTRY.size + _LAST_OFFSET_AT)[0]
     return found
 
 
-def _entry(data: bytes, at: int) -> AbortedTransaction:
+def _entry(data: bytes | bytearray, at: int) -> AbortedTransaction:
     _, *entry = _ENTRY.unpack_from(data, at * _ENTRY.size)
     return AbortedTransaction._make(entry)
