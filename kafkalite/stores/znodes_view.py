@@ -129,10 +129,10 @@ class ZnodesView:
         before = self._nodes.get(path)
         if before == node:
             return
-        if self._overtaken is not None and before is not None and node is not None:
-            if is_ours:
+        if self._overtaken is not None:
+            if is_ours or node is None:
                 self._overtaken.pop(path, None)
-            elif before.stat.version != node.stat.version and _is_decided_on(path):
+            elif before and before.stat.version != node.stat.version and _is_decided_on(path):
                 self._overtaken.setdefault(path, before.stat.version)
         parent, _, name = path.rpartition("/")
         if node is None:

@@ -70,6 +70,15 @@ def test_all_logs_together_take_no_more_than_the_room() -> None:
         assert content(files, number) == content(unlimited, number)
 
 
+def test_a_segment_that_a_roll_began_is_in_the_room_too() -> None:
+    room = LoadedIndexes(LIMIT_BYTES)
+    log = opened(MemoryFiles(), room)
+    for _ in range(2):
+        grow(log, 2 * UNCOUNTED_ENTRIES)
+        assert room.size_bytes > sum(each.held.size_bytes for each in log.segments) - LEAST_BYTES
+        log.roll(NOW)
+
+
 def test_many_that_do_not_grow_far_are_not_counted() -> None:
     """Each entry of the queue would cost more than it is about."""
     room = LoadedIndexes(0)

@@ -71,6 +71,21 @@ def test_a_state_that_another_has_set_ends_the_term(cluster: Cluster, *, is_seen
     assert isinstance(one.commit(changed(uuid(1), 0, leader=-1)), Committed)
 
 
+def test_what_another_set_is_gone_with_its_topic(cluster: Cluster) -> None:
+    """One of that name, which comes later, has states of its own: its first change is done."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    one.commit(changed(uuid(1), 0, leader=-1))
+    path = znodes.state_path("t", 0)
+    cluster.write(SetData(path, cluster.data(path)))
+    folder = path.removesuffix("/state")
+    above = [folder, folder.rpartition("/")[0], "/brokers/topics/t"]
+    cluster.write(*map(Delete, [path, *above]))
+    one.commit(topic("t", 2), partition(2, 0, [1]))
+    assert isinstance(one.commit(changed(uuid(2), 0, leader=-1)), Committed)
+    assert one.heard[-1] == Elected(ControllerEpoch(1))
+
+
 @pytest.mark.parametrize("is_seen", [False, True])
 def test_a_block_of_producer_ids_that_another_has_taken_ends_the_term(
     cluster: Cluster, *, is_seen: bool
