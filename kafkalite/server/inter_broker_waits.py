@@ -52,8 +52,11 @@ class Told(NamedTuple):
 def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
     """Whether an image has all of them, or later states. What has no leader need not be there at
     all: of a topic that is being deleted a Kafka tells a broker that comes back, and nobody has it
-    in the image any more. Asked again and again of newer images, of
-    each of which it looks only at what was not there: thousands may come one by one."""
+    in the image any more.
+
+    Asked again and again of newer images, of each of which it looks only at what was not there:
+    thousands may come one by one.
+    """
     left = deque(told)
 
     def is_there(image: MetadataImage) -> bool:

@@ -171,4 +171,4 @@ def test_a_reader_near_the_end_does_not_pay_for_those_before(saved: int) -> None
     assert len([*aborted.since(19_997)]) == 2
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak_bytes < 10_000
+    assert peak_bytes < 100_000, "all together are 340 KB"
