@@ -157,12 +157,23 @@ def test_commits_of_one_topic_share_its_name_and_its_id() -> None:
     assert value.topic_id is other_value.topic_id
 
 
+def test_groups_share_the_name_of_a_topic_that_they_read() -> None:
+    """There may be many of them, and each has names of its own."""
+    reader, keys = CommitReader(), []
+    for group in ("a", "b"):
+        for partition in range(2):
+            record = reader.read(*encode_record(commit(group, "a topic", partition)))
+        assert isinstance(record.key, OffsetCommitKey)
+        keys.append(record.key)
+    assert keys[0].topic is keys[1].topic
+
+
 def test_so_many_names_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client may name any number of groups, and long ones."""
     monkeypatch.setattr(commit_reader, "MOST_NAMES", 2)
     reader = CommitReader()
     long = "g" * commit_reader.MOST_KEY_BYTES
-    written = [commit(group) for group in ("a", "b", long, "a", "c", "b")]
+    written = [commit(group) for group in ("a", "b", "a", "c", "b", long)]
     assert [reader.read(*encode_record(each)) for each in written] == written
     assert {names.group for names in reader._names.values()} == {"c", "b"}
 

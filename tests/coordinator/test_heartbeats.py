@@ -59,6 +59,20 @@ def test_a_heartbeat_that_changes_nothing_writes_nothing() -> None:
     assert len(stage.log) == before
 
 
+@pytest.mark.parametrize("told", [{"client_id": "d"}, {"client_host": "/127.0.0.2"}])
+def test_from_where_a_member_speaks_is_written_when_it_changes(told: dict[str, str]) -> None:
+    """Though it says nothing else."""
+    stage = ConsumerStage()
+    stage.join_as("a")
+    before = len(stage.log)
+    assert stage.beat(stage.event("a", 2)._replace(**told)).member_epoch == 2
+    assert stage.written[before:] == ["MemberMetadata a"]
+    member = stage.group.members["a"]
+    assert told.items() <= member._asdict().items()
+    stage.beat(stage.event("a", 2)._replace(**told))
+    assert len(stage.log) == before + 1
+
+
 def test_a_member_that_tells_all_is_told_all() -> None:
     stage = ConsumerStage()
     stage.join_as("a")

@@ -61,6 +61,20 @@ def test_both_go_on_and_share() -> None:
     assert stage.fetched() == {"t-0": 7}
 
 
+def test_a_member_that_sends_a_heartbeat_of_the_new_protocol_is_of_it() -> None:
+    """Though it says nothing of itself."""
+    stage = MixedStage()
+    stage.assign(old=ALL)
+    stage.join_as("new")
+    member = stage.group.members[stage.classics["old"].member_id]
+    beat = stage.event(member.member_id, member.epoch)._replace(
+        client_id=member.client_id, client_host=member.client_host
+    )
+    stage.beat(beat)
+    assert member.classic is not None
+    assert stage.group.members[member.member_id].classic is None
+
+
 def test_what_of_topics_that_are_gone_was_assigned_is_left_out() -> None:
     stage = MixedStage(t=4, u=2)
     stage.classics["old"] = Classic(topics=("t", "u"))
