@@ -105,7 +105,6 @@ class Replay(Generic[E, R]):
             for record in read_records(buffer, position, header, BATCH_BYTES):
                 yield
                 if may_wait and tells_all(record):
-                    waiting.pop(record.key, None)  # In the order of the last ones.
                     waiting[record.key] = record, header
                     continue
                 for each in waiting.values():

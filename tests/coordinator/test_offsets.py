@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from kafkalite.coordinator.offsets import CommittedOffsets
 from kafkalite.protocol.messages.classic_group_records import OffsetCommitKey, OffsetCommitValue
 from kafkalite.types import NO_PRODUCER_ID, ProducerId, TopicPartition
@@ -82,6 +84,32 @@ def test_a_later_commit_outlives_an_earlier_transaction() -> None:
     assert kept(offsets) == {A: 9, B: 8}
     offsets.end_transaction(ONE, committed=True)
     assert kept(offsets) == {A: 9, B: 2}
+
+
+def test_of_two_transactions_the_later_commit_counts_whichever_ends_last() -> None:
+    offsets = CommittedOffsets()
+    put(offsets, A, 5, ONE)
+    put(offsets, A, 6, TWO)
+    offsets.end_transaction(TWO, committed=True)
+    offsets.end_transaction(ONE, committed=True)
+    assert kept(offsets) == {A: 6}
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_which_commit_came_when_is_remembered_only_while_a_transaction_is_open(
+    *, committed: bool
+) -> None:
+    """There may be millions of commits, and most logs have no transactions."""
+    offsets = CommittedOffsets()
+    put(offsets, A, 5)
+    assert offsets._sequences == {}
+    put(offsets, A, 6, ONE)
+    put(offsets, B, 7, TWO)
+    put(offsets, A, 8)
+    offsets.end_transaction(ONE, committed=committed)
+    assert offsets._sequences.keys() == {("g", A)}
+    offsets.end_transaction(TWO, committed=committed)
+    assert offsets._sequences == {}
 
 
 def test_a_tombstone_takes_what_is_pending_too() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -28,7 +30,7 @@ from kafkalite.protocol.records.batch import BatchHeader
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.protocol.records.record import build_batch
 from kafkalite.replica.leader import PartitionLeader
-from kafkalite.server.coordinator_replay import SLICE_BYTES, Replay
+from kafkalite.server.coordinator_replay import SLICE_BYTES, SLICE_RECORDS, Replay
 from kafkalite.server.group_record_codec import GroupRecordCodec
 from kafkalite.server.partition import Partition
 from kafkalite.types import (
@@ -168,6 +170,19 @@ def test_commits_that_later_ones_replace_are_not_read() -> None:
         TopicPartition("t", 0): 99,
         TopicPartition("t", 1): 99,
     }
+
+
+@pytest.mark.parametrize("last", [(), (Record(GroupMetadataKey(group="g"), None),)])
+def test_so_many_records_are_read_in_one_turn(last: Batch) -> None:
+    """However many of them wait for others of their keys."""
+    codec = CountingCodec()
+    partition = partition_of([tuple(commit(n, n) for n in range(2_500)), last][: 1 + len(last)])
+    replay, counts = Replay(GroupCoordinator(), codec, partition), [0]
+    while not replay.step(SLICE_BYTES):
+        counts.append(codec.count)
+    counts.append(codec.count)
+    assert max(after - before for before, after in pairwise(counts)) <= SLICE_RECORDS
+    assert counts[-1] == 2_500 + len(last)
 
 
 def test_a_commit_of_a_later_release_does_not_hide_one_that_can_be_read() -> None:
