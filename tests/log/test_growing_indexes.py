@@ -165,8 +165,9 @@ def test_only_what_the_files_lack_is_written() -> None:
         patch.setattr(MemoryFile, "append", note)
         spill(log)
         assert written[2:] == [10 * 8, 10 * 12]
+        grow(log, 10)
         log.roll(NOW)
-        truncate_to(log, Offset(BATCHES), NOW)
+        truncate_to(log, Offset(BATCHES + 15), NOW)
         grow(log, 5)
         spill(log)
     assert written[-2:] == [4 * 8, 4 * 12], "also of one that was closed, and grows again"

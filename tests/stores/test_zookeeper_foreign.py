@@ -133,6 +133,15 @@ def test_settings_of_others_are_told(cluster: Cluster) -> None:
     assert two.news() == [], "only the controller acts on it"
 
 
+def test_of_what_the_controller_has_set_it_is_not_told(cluster: Cluster) -> None:
+    """Else it would decide on it a second time."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    one.commit(setting(2, "t", "retention.ms", "9"))
+    assert one.image.topic_config("t") == {"retention.ms": "9"}
+    assert not [event for event in one.heard if isinstance(event, ConfigsEdited)]
+
+
 def test_a_failed_log_folder_is_told_to_the_controller(cluster: Cluster) -> None:
     one, two = Member(cluster, 1), Member(cluster, 2, candidate=False)
     failed: list[int] = []
