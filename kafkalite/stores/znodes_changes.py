@@ -13,7 +13,7 @@ down or which log folders it has, only this controller knows. What is neither is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kafkalite.errors import InvariantError
@@ -82,9 +82,10 @@ class ChangePlan:
         )
 
     @property
-    def configs(self) -> tuple[ConfigResource, ...]:
-        """Whose settings it changes."""
-        return self._folded.delta.configs
+    def configs(self) -> dict[ConfigResource, Mapping[str, str]]:
+        """Whose settings it changes, and all that they are then."""
+        image = self._folded.image
+        return {each: image.configs.get(each, {}) for each in self._folded.delta.configs}
 
     def operations(self) -> Iterator[Operation]:
         """All of them, in an order that can be done."""

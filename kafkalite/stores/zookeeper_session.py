@@ -5,7 +5,7 @@ into an image, registers the broker, runs for controller, and commits as long as
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol, assert_never
 
@@ -55,7 +55,7 @@ from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.stores.zookeeper_election import ZooKeeperElection
 from kafkalite.stores.zookeeper_own_settings import OwnSettings
 from kafkalite.stores.zookeeper_registration import ZooKeeperRegistration
-from kafkalite.stores.zookeeper_term import ZooKeeperTerm
+from kafkalite.stores.zookeeper_term import NO_CONFIGS, OwnConfigs, ZooKeeperTerm
 from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch
 
 _log = logging.getLogger(__name__)
@@ -265,10 +265,10 @@ class ZooKeeperMetadataSession:
         return self._view.image.configs.get(resource, {})
 
     def _fold(
-        self, *, is_first: bool = False, own: Collection[ConfigResource] = ()
+        self, *, is_first: bool = False, own: OwnConfigs = NO_CONFIGS
     ) -> MetadataDelta | None:
-        """Tell watchers of what was read, and the controller of who came and went. `own`: whose
-        settings the controller has just committed."""
+        """Tell watchers of what was read, and the controller of who came and went. `own`: settings
+        that the controller has just committed."""
         before = self._view.image.brokers
         folded = self._view.refresh()
         if folded is None and not is_first:
@@ -364,9 +364,7 @@ class ZooKeeperMetadataSession:
 
     # Commits.
 
-    def _committed(
-        self, configs: Collection[ConfigResource], on_done: Callable[[CommitResult], None]
-    ) -> None:
+    def _committed(self, configs: OwnConfigs, on_done: Callable[[CommitResult], None]) -> None:
         delta = self._fold(own=configs)
         image = self._view.image
         result = Committed(image.end_offset)

@@ -4,7 +4,7 @@ finishes deletions, and clears away what was asked for and is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType
@@ -14,6 +14,10 @@ from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.stores.zookeeper_deletions import Deletions
 from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.types import BrokerId, ControllerEpoch
+
+OwnConfigs = Mapping[ConfigResource, Mapping[str, str]]
+"""All settings of some resources, as the controller has committed them."""
+NO_CONFIGS: OwnConfigs = {}
 
 
 class ZooKeeperTerm:
@@ -45,11 +49,13 @@ class ZooKeeperTerm:
         self._settings_of = settings_of
         self._edited: dict[ConfigResource, None] = {}
 
-    def configs_changed(
-        self, resources: Iterable[ConfigResource], own: Collection[ConfigResource]
-    ) -> None:
-        """Settings of those were folded; `own`: those that the controller has committed."""
-        self._edited.update((each, None) for each in resources if each not in own)
+    def configs_changed(self, resources: Iterable[ConfigResource], own: OwnConfigs) -> None:
+        """Settings of those were folded; `own`: what the controller has committed. Another may have
+        set more of them before that was folded, which the controller has not decided on."""
+        now = self._view.image.configs
+        self._edited.update(
+            (each, None) for each in resources if own.get(each) != now.get(each, {})
+        )
 
     def look(self) -> None:
         """All that was asked for was read, and folded."""

@@ -110,3 +110,30 @@ def test_at_no_turn_undoes_one_what_the_other_has_set(
         if wins == ("9" if is_later else "5") and turns > MANY:
             break
         turns += 1
+
+
+def test_at_no_turn_is_lost_what_others_set_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller takes the first as it is while the second is read: that one is none of those
+    that it has set itself."""
+    monkeypatch.setattr(znodes_changes, "_MOST_OPERATIONS", 2)  # A topic takes its time.
+    told = znodes.write_config_change(ConfigResource(ConfigResourceType.TOPIC, "old"))
+    made = znodes.TopicNode(uuid(9), (znodes.Assignment((BrokerId(1), BrokerId(2))),))
+    for turns in range(60):
+        world = World()
+        world.expected = ("a", "going", "made", "old")
+        world.drivers[1].submit(world.create("a"), lambda reply: None)
+        for value in ("5", "6"):
+            theirs = znodes.write_config({"retention.ms": value})
+            world.cluster.hand.multi(
+                [SetData(OLD, theirs), Create(znodes.CONFIG_CHANGE, told, sequential=True)],
+                lambda result: None,
+            )
+            world.cluster.turns.some(turns if value == "5" else 0)
+        world.cluster.hand.multi(
+            [Create(znodes.topic_path("made"), znodes.write_topic(made))], lambda result: None
+        )
+        world.settle()
+        world.judge([])  # The controller knows what its store's image has.
+        left = world.cluster.zookeeper.find(OLD)
+        assert left is not None
+        assert znodes.read_config(left.data) == {"retention.ms": "6"}, turns
