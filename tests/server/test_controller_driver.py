@@ -21,13 +21,14 @@ from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.metadata.changes import Change
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.metadata.store import (
     BrokerLeft,
     BrokerRegistration,
     CommitFailed,
     CommitFailure,
     CommitResult,
+    ConfigsEdited,
     Deposed,
     Elected,
     ImageWatcher,
@@ -391,9 +392,11 @@ def test_what_is_loaded_for_a_term_that_ended_is_thrown_away(clock: HandClock) -
     assert not is_active(node.driver)
 
 
-def test_nobody_is_told_of_brokers_who_is_no_controller(clock: HandClock) -> None:
+def test_nobody_is_told_of_brokers_and_settings_who_is_no_controller(clock: HandClock) -> None:
     store = memory_store(clock)
     Node(store, clock, 1)
     driver = ControllerDriver(clock, ControllerSettings())
     driver.on_store_event(BrokerLeft(BrokerId(1), BrokerEpoch(0)))
+    settings = ConfigResource(ConfigResourceType.BROKER, "1")
+    driver.on_store_event(ConfigsEdited(settings, lambda: pytest.fail("nobody decides on them")))
     assert not driver.active

@@ -242,6 +242,26 @@ def test_neither_is_refused_before_it_what_the_core_raises(error: Exception) -> 
     assert driven.replies["b"] is ErrorCode.NOT_CONTROLLER
 
 
+def test_an_event_is_made_when_its_turn_comes_and_after_the_end_never() -> None:
+    driven = Driven(at_once=False)
+    made: list[int] = []
+
+    def make() -> Event:
+        made.append(driven.core.total)
+        return Add(10, None)
+
+    driven.submit(Add(1, "a"))
+    driven.driver.submit_late(make)
+    assert made == []
+    driven.journal.done()
+    assert made == [1]
+    driven.journal.done()
+    assert driven.core.total == 11
+    driven.driver.close(KafkaError(ErrorCode.NOT_CONTROLLER))
+    driven.driver.submit_late(make)
+    assert (made, [*driven.driver._queue]) == ([1], [])
+
+
 def test_a_failed_append_ends_the_driver() -> None:
     driven = Driven(at_once=False)
     driven.submit(Alarm(10))
