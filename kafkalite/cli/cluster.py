@@ -76,7 +76,9 @@ def run_cluster(
     if data == "":
         raise WrongUseError("--data: the empty name is no folder")
     if port and port + brokers - 1 > _MAX_PORT:
-        raise WrongUseError(f"--port {port}: {brokers} brokers need ports up to {_MAX_PORT}")
+        raise WrongUseError(
+            f"--port {port}: {_MAX_PORT} is the last, and {brokers} brokers need more"
+        )
     if processes != (zookeeper is not None):
         raise WrongUseError("--processes and --zookeeper HOST:PORT/CHROOT go together; use both")
     folder = None if ephemeral else os.path.expanduser(data or _DEFAULT_DATA)
@@ -124,6 +126,11 @@ def _serve(made: Cluster, folder: str | None, *, as_json: bool) -> None:
             _tell({id: made.address_of(id) for id in made.brokers}, folder, as_json)
             stopped.wait()
     except BrokerError as error:
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.filename is not None:
+            raise CommandError(
+                f"cannot use {folder} ({cause.strerror}); choose another folder with --data"
+            ) from error
         said = str(error).replace("; ports= left out ", "; --port 0 ")
         raise CommandError(said) from error
 

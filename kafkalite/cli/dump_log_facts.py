@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from kafkalite.cli.errors import CommandError
@@ -75,8 +76,7 @@ Fact = (
 def facts_of(path: Path, wish: Wish) -> Iterator[Fact]:
     """`CommandError` for a file that cannot be read."""
     named = parse_name(path.name)
-    if not path.is_file():
-        raise CommandError(f"{path}: no such file")
+    _check_is_file(path)
     yield FileBegins(named)
     if named is None:
         return
@@ -85,6 +85,17 @@ def facts_of(path: Path, wish: Wish) -> Iterator[Fact]:
         yield from _facts(files, path, named, wish)
     except (CorruptRecordError, OSError) as error:
         raise CommandError(f"{path}: {_reason(error)}") from error
+
+
+def _check_is_file(path: Path) -> None:
+    try:
+        is_file = S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_file = False
+    except OSError as error:  # As of a folder that may not be looked into.
+        raise CommandError(f"{path}: {error.strerror}") from error
+    if not is_file:
+        raise CommandError(f"{path}: no such file")
 
 
 def _facts(files: OsFiles, path: Path, named: NamedFile, wish: Wish) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ _COORDINATOR = (
 )
 _WORDS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic or partition",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "no topic can have this name",
     ErrorCode.GROUP_ID_NOT_FOUND: "there is no such group",
     ErrorCode.NON_EMPTY_GROUP: "the group has members",
     ErrorCode.UNKNOWN_MEMBER_ID: "the group has members",

@@ -129,7 +129,7 @@ def create(
     replication_factor: Annotated[
         int | None, Parameter(validator=from_to(1, _MOST_REPLICAS))
     ] = None,
-    set: tuple[str, ...] = (),
+    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
     if_not_exists: bool = False,
     connection: Connection = Connection(),
     output: Output = Output(),
@@ -140,7 +140,7 @@ def create(
         names: a name, or with partitions, like orders:3
         partitions: of each topic that names none [default: what the broker says]
         replication_factor: copies of each partition [default: what the broker says]
-        set: a topic setting, KEY=VALUE; may be repeated
+        set: a topic setting; may be repeated
         if_not_exists: pass over those that are there
     """
     wanted = parse_topics(names, partitions=partitions or AS_THE_BROKER_SAYS)
@@ -198,8 +198,8 @@ def alter(
     /,
     *,
     partitions: _Partitions | None = None,
-    set: tuple[str, ...] = (),
-    delete: tuple[str, ...] = (),
+    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
+    delete: Annotated[tuple[str, ...], Parameter(metavar="KEY")] = (),
     connection: Connection = Connection(),
     output: Output = Output(),
 ) -> None:
@@ -208,7 +208,7 @@ def alter(
     Args:
         name: which
         partitions: how many in all; there cannot be fewer than before
-        set: a topic setting, KEY=VALUE; may be repeated
+        set: a topic setting; may be repeated
         delete: a topic setting that goes back to its default, and is set; may be repeated
     """
     if partitions is None and not set and not delete:

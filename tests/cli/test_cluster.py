@@ -96,7 +96,7 @@ def test_a_line_for_people() -> None:
         (["--brokers", "0"], "--brokers"),
         (["--ephemeral", "--data", "x"], "--ephemeral and --data cannot go together"),
         (["--data", ""], "the empty name is no folder"),
-        (["--port", "65534"], "--port 65534: 3 brokers need ports up to 65535"),
+        (["--port", "65534"], "--port 65534: 65535 is the last, and 3 brokers need more"),
         (["--set", "num.partition=1"], "--set: num.partition: no such broker setting; is it num."),
         (["--set", "listeners=PLAINTEXT://:1"], "each broker has its own; use --port"),
         (["status", "--watch", "0"], "--watch: 0.0 is not from 0.1 to 3600"),
@@ -121,6 +121,16 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     assert told.stderr.count("\n") == 1
     assert f"cannot listen on 127.0.0.1:{port}: Address" in told.stderr
     assert "in use; --port 0 takes free ones" in told.stderr
+
+
+def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    told = ran("cluster", "--port", "0", "--data", str(file))
+    assert told.returncode == 1
+    assert told.stderr == (
+        f"kafkalite: cannot use {file} (Not a directory); choose another folder with --data\n"
+    )
 
 
 def test_folders_of_one_broker_and_of_several_are_not_mixed(tmp_path: Path) -> None:

@@ -240,6 +240,12 @@ def test_a_damaged_file_is_named(tmp_path: Path, suffix: str) -> None:
         dump_log(file)
 
 
+def test_what_cannot_be_looked_at_is_named(tmp_path: Path) -> None:
+    file = tmp_path / ("x" * 300) / f"{0:020d}.log"
+    with pytest.raises(CommandError, match=f"{file}: File name too long"):
+        dump_log(file)
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="no such file"):
         dump_log(tmp_path / f"{0:020d}.log")

@@ -19,6 +19,7 @@ from kafkalite.cli.refusals import Refusal
             "there is no such topic or partition (UNKNOWN_TOPIC_OR_PARTITION); "
             "`kafkalite topics list` lists those there are",
         ),
+        (Refusal(17), "no topic can have this name (INVALID_TOPIC_EXCEPTION)"),
         (Refusal(37, "too few"), "too few (INVALID_PARTITIONS)"),
         (Refusal(5, ""), "LEADER_NOT_AVAILABLE"),
         (Refusal(9999, "who knows"), "who knows (error 9999)"),
