@@ -17,7 +17,7 @@ PARALLEL = --numprocesses=$(WORKERS) --maxprocesses=4 --dist=worksteal
 .PHONY: help dev serve test check docs compat conformance bench simulate wheel clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # One environment for all. A stamp says what is in it, so the second time nothing runs;
 # pyproject.toml is newer than the stamp when something has to be added.
