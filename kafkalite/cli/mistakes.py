@@ -50,6 +50,8 @@ def what_is_wrong(error: CycloptsError) -> str:
     manual = f"`{' '.join(words)} --help` tells what there is"
     match error:
         case UnknownCommandError(unused_tokens=[word, *_], app=app) if app is not None:
+            if word.startswith("-"):
+                return f"there is no option {word}; {manual}"
             names = [name for name in app if not name.startswith("-")]
             return f"there is no command {word}{_meant(word, names)}; there are {', '.join(names)}"
         case UnknownOptionError():

@@ -13,6 +13,7 @@ WRONG = {
     "groups, configs, dump-log, verify-log, completion",
     "srve": "there is no command srve (is it serve?); there are serve, run, cluster, topics, "
     "produce, consume, groups, configs, dump-log, verify-log, completion",
+    "--fly": "there is no option --fly; `kafkalite --help` tells what there is",
     "topics lst": "there is no command lst (is it list?); there are list, describe, create, alter, "
     "delete",
     "topics list extra": "extra: there is one word too many; `kafkalite topics list --help` tells "
