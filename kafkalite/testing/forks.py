@@ -9,6 +9,7 @@ of a loop nothing is half done.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  # Every fork takes its lock: see the end.
 import os
 import threading
 from asyncio import AbstractEventLoop
@@ -22,8 +23,22 @@ _LOOK_AGAIN_S = 0.05
 """How soon a fork sees that a loop has ended instead."""
 
 _running: Final[dict[AbstractEventLoop, Future[None]]] = {}
-_forking: Final = threading.local()
-"""`done`: an event of the thread that forks, upon which the loops go on."""
+_about_to_fork: Final[set[AbstractEventLoop]] = set()
+"""Loops whose callbacks fork once it is their turn: meanwhile they rest, too."""
+
+
+class _Forks(threading.local):
+    """Of one thread. A signal's handler may fork while another fork of its thread is about to."""
+
+    def __init__(self) -> None:
+        self.under_way: list[tuple[threading.Event, bool]] = []
+        """The event upon which the loops go on, and whether it is this one's turn."""
+
+
+_forks: Final = _Forks()
+_turn = threading.RLock()
+"""Of the one that forks. Two at once, of which each has a loop at rest that the other waits for,
+would wait as long as they have patience."""
 
 
 def rest_while_forking(loop: AbstractEventLoop, ended: Future[None]) -> None:
@@ -34,12 +49,28 @@ def rest_while_forking(loop: AbstractEventLoop, ended: Future[None]) -> None:
 
 
 def _rest() -> None:
-    done = _forking.done = threading.Event()
-    resting = [(loop, _ask(loop, done)) for loop in tuple(_running) if loop is not _loop_here()]
+    here, done = _loop_here(), threading.Event()
+    _forks.under_way.append((done, _take_turn(here)))
+    resting = [(loop, _ask(loop, done)) for loop in tuple(_running) if loop is not here]
     for loop, rests in resting:
         tries = int(_PATIENCE_S / _LOOK_AGAIN_S)
-        while tries and loop in _running and not rests.wait(_LOOK_AGAIN_S):
+        while tries and _is_awake(loop) and not rests.wait(_LOOK_AGAIN_S):
             tries -= 1
+
+
+def _is_awake(loop: AbstractEventLoop) -> bool:
+    return loop in _running and loop not in _about_to_fork
+
+
+def _take_turn(here: AbstractEventLoop | None) -> bool:
+    """False: it does not come, as when who has it waits for what this thread holds."""
+    if here is None:
+        return _turn.acquire(timeout=_PATIENCE_S)
+    _about_to_fork.add(here)
+    try:
+        return _turn.acquire(timeout=_PATIENCE_S)
+    finally:
+        _about_to_fork.discard(here)
 
 
 def _ask(loop: AbstractEventLoop, done: threading.Event) -> threading.Event:
@@ -65,8 +96,22 @@ def _loop_here() -> AbstractEventLoop | None:
 
 
 def _go_on() -> None:
-    _forking.done.set()
+    done, has_turn = _forks.under_way.pop()
+    done.set()
+    if has_turn:
+        _turn.release()
 
 
+def _forget() -> None:
+    """In a fork, which has no loop but perhaps the one that forked."""
+    global _turn
+    _running.clear()
+    _about_to_fork.clear()
+    _forks.under_way.clear()
+    _turn = threading.RLock()
+
+
+# The last that is registered is the first that runs: a fork that waits here has not yet the lock of
+# `concurrent.futures.thread`, which asyncio imports late. Who wants that meanwhile would be stuck.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_rest, after_in_parent=_go_on, after_in_child=_running.clear)
+    os.register_at_fork(before=_rest, after_in_parent=_go_on, after_in_child=_forget)

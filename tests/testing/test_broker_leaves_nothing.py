@@ -217,6 +217,89 @@ def test_a_fork_amid_an_import_has_the_whole_module(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+TWO_AT_ONCE = """
+import os, threading, time
+from kafkalite.testing import forks
+from kafkalite.testing.lives import ThreadLife
+
+forks._PATIENCE_S = 20
+both = threading.Barrier(2)
+
+def fork():
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+class Forking(ThreadLife):
+    async def _serve(self):
+        both.wait()
+        fork()
+        self.started.set_result(None)
+        await self._stopping.wait()
+
+begun = time.monotonic()
+lives = [Forking("one"), Forking("other")]
+for life in lives:
+    life.start()
+for life in lives:
+    life.started.result(60)
+    life.stop_soon()
+    life.ended.result(60)
+assert time.monotonic() - begun < forks._PATIENCE_S
+fork()  # Neither is waited for, nor whose turn it was.
+"""
+
+
+def test_two_loops_that_fork_at_once_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    ended = run(TWO_AT_ONCE, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+
+
+AMID_A_FORK = """
+import os, signal, threading
+from kafkalite.testing import forks
+from kafkalite.testing.lives import ThreadLife
+
+forks._PATIENCE_S = forks._LOOK_AGAIN_S = 0.1
+begun, forking, handled = threading.Event(), threading.Event(), threading.Event()
+os.register_at_fork(before=forking.set)  # The last that is registered is the first that runs.
+
+def fork():
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+def on_signal(*_):
+    fork()
+    handled.set()
+
+signal.signal(signal.SIGUSR1, on_signal)
+
+class Signalling(ThreadLife):
+    async def _serve(self):
+        self.started.set_result(None)
+        begun.set()
+        forking.wait()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await self._stopping.wait()
+
+life = Signalling("signalling")
+life.start()
+begun.wait()
+fork()
+handled.wait()
+life.stop_soon()
+life.ended.result(20)
+"""
+
+
+def test_a_signal_that_forks_amid_a_fork_leaves_no_loop_at_rest(tmp_path: Path) -> None:
+    ended = run(AMID_A_FORK, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_spawned_process_uses_the_broker() -> None:
     with Broker() as broker, ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(send, broker.bootstrap, "t", b"tea").result(_WITHIN_S)
