@@ -182,13 +182,29 @@ def test_so_many_names_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_seen_to_be_a_commit() -> None:
-    for version in range(5):
-        assert is_commit(KEY, head(version))
+    whole = (head() + TIME + b"\0", head(length=3) + b"ab" + TIME + TAGGED)
+    for value in whole:
+        assert is_commit(KEY, value)
+        assert is_commit(KEY, memoryview(value))
+        assert not is_commit(KEY, value[:-1]), "it cannot be read, and hides no other"
+        assert not is_commit(b"\0\0" + KEY[2:], value)
+        assert not is_commit(b"\0\2" + KEY[2:], value)
+        assert not is_commit(None, value)
     assert not is_commit(KEY, None)
     assert not is_commit(KEY, head(5)), "of a later release, which is passed by"
     assert not is_commit(KEY, b"\1\4")
     assert not is_commit(KEY, b"\0")
-    assert not is_commit(b"\0\0" + KEY[2:], head())
-    assert not is_commit(b"\0\2" + KEY[2:], head())
-    assert not is_commit(b"", head())
-    assert not is_commit(None, head())
+    assert not is_commit(b"", whole[0])
+
+
+@pytest.mark.parametrize("value", [*ODD.values(), *(odd[:-1] for odd in ODD.values())])
+def test_what_is_seen_to_be_a_commit_can_be_read(value: bytes) -> None:
+    assert not is_commit(KEY, value) or isinstance(agree(KEY, value), Record)
+
+
+def test_a_commit_of_before_0_9_is_not_read_as_one_of_today() -> None:
+    """Its value has versions of its own."""
+    reader, key = CommitReader(), b"\0\0" + KEY[2:]
+    reader.read(key, None)
+    with pytest.raises(ProtocolError):
+        reader.read(key, head() + TIME + b"\0")

@@ -11,7 +11,12 @@ from hypothesis import strategies as some
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.coordinator.groups.coordinator import GroupCoordinator
-from kafkalite.coordinator.groups.log_record import JournalRecord, Record, TransactionEnded
+from kafkalite.coordinator.groups.log_record import (
+    JournalRecord,
+    Record,
+    TransactionEnded,
+    encode_record,
+)
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.opening import open_log
 from kafkalite.log.validation import AppendOrigin
@@ -189,6 +194,14 @@ def test_a_commit_of_a_later_release_does_not_hide_one_that_can_be_read() -> Non
     record = log_record.Record(b"\0\1\0\1g\0\1t" + bytes(4), b"\0\x7f" + bytes(30))
     partition = partition_of([(commit(5),), build_batch([record])])
     core = loaded(partition, GroupRecordCodec(), SLICE_BYTES)
+    assert core.recorded.offsets.of_group("g")[TopicPartition("t", 0)].offset == 5
+
+
+def test_a_damaged_commit_does_not_hide_one_that_can_be_read() -> None:
+    key, value = encode_record(commit(6))
+    assert value is not None
+    damaged = build_batch([log_record.Record(key, value[:-1])])
+    core = loaded(partition_of([(commit(5),), damaged]), GroupRecordCodec(), SLICE_BYTES)
     assert core.recorded.offsets.of_group("g")[TopicPartition("t", 0)].offset == 5
 
 

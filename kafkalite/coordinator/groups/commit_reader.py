@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from struct import Struct, error
+from struct import Struct
 from sys import intern
 from typing import Final
 
@@ -30,6 +30,11 @@ _HEAD: Final = Struct(">hqiB")
 _TIME_AND_NO_TAGS: Final = Struct(">qB")
 _TIME_AND_TOPIC: Final = Struct(">q3s16s")
 _ONE_TAG: Final = bytes((1, 0, 16))
+_HEAD_SIZE: Final = _HEAD.size
+_TIME_SIZE: Final = 8
+_TAG_END: Final = _TIME_SIZE + len(_ONE_TAG)
+_NO_TAGS_SIZE: Final = _TIME_AND_NO_TAGS.size
+_TOPIC_SIZE: Final = _TIME_AND_TOPIC.size
 _PARTITION: Final = Struct(">i")
 _ONE_BYTE: Final = 0x80
 """From here on a varint has more."""
@@ -38,11 +43,27 @@ _new = object.__new__
 
 
 def is_commit(key: Buffer | None, value: Buffer | None) -> bool:
-    """Whether a record is a commit, by its kind and a version that is known. A tombstone is none:
-    it takes back what open transactions have committed, too."""
+    """Whether a record is a commit of the shape above, which can be read. Others may turn out to be
+    none, and leave what an earlier one says. A tombstone is none: it
+    takes back what open transactions have committed, too."""
     if key is None or value is None or key[: len(_KIND)] != _KIND:
         return False
-    return len(value) > 1 and value[0] == 0 and value[1] <= _VERSION
+    return _metadata_end(value) > 0
+
+
+def _metadata_end(value: Buffer) -> int:
+    """Where the metadata ends in a value of the shape above; 0: it has another one."""
+    size = len(value)
+    if size < _HEAD_SIZE or value[0] or value[1] != _VERSION:
+        return 0
+    length = value[_HEAD_SIZE - 1]
+    end = _HEAD_SIZE + length - 1
+    left = size - end
+    if left == _TOPIC_SIZE:
+        is_known = value[end + _TIME_SIZE : end + _TAG_END] == _ONE_TAG
+    else:
+        is_known = left == _NO_TAGS_SIZE and not value[-1]
+    return end if is_known and 0 < length < _ONE_BYTE else 0
 
 
 class _Names:
@@ -71,7 +92,9 @@ class CommitReader:
         names = self._names.get(key[: -_PARTITION.size])
         if names is None:
             record = decode_record(key, value, producer_id)
-            if isinstance(record.key, OffsetCommitKey) and len(key) <= MOST_KEY_BYTES:
+            # Those of before 0.9 have values of another kind.
+            is_usual = key[: len(_KIND)] == _KIND and len(key) <= MOST_KEY_BYTES
+            if is_usual and isinstance(record.key, OffsetCommitKey):
                 self._remember(key, record.key)
             return record
         commit_key = _new(OffsetCommitKey)
@@ -89,21 +112,15 @@ class CommitReader:
 
 
 def _read_value(value: Buffer, names: _Names) -> OffsetCommitValue:
+    end = _metadata_end(value)
+    if not end:
+        return decode_coordinator_value(OffsetCommitValue, value)
+    _, offset, leader_epoch, _ = _HEAD.unpack_from(value)
     topic_id: Uuid = ZERO_UUID
-    try:
-        version, offset, leader_epoch, length = _HEAD.unpack_from(value)
-        begin = _HEAD.size
-        end = begin + length - 1
-        if len(value) - end == _TIME_AND_TOPIC.size:
-            timestamp, tags, topic_id = _TIME_AND_TOPIC.unpack_from(value, end)
-            is_known = tags == _ONE_TAG
-        else:
-            timestamp, tags = _TIME_AND_NO_TAGS.unpack_from(value, end)
-            is_known = not tags and len(value) - end == _TIME_AND_NO_TAGS.size
-    except error:
-        return decode_coordinator_value(OffsetCommitValue, value)
-    if not is_known or version != _VERSION or not 0 < length < _ONE_BYTE:
-        return decode_coordinator_value(OffsetCommitValue, value)
+    if len(value) - end == _TOPIC_SIZE:
+        timestamp, _, topic_id = _TIME_AND_TOPIC.unpack_from(value, end)
+    else:
+        timestamp, _ = _TIME_AND_NO_TAGS.unpack_from(value, end)
     if topic_id == names.topic_id:
         topic_id = names.topic_id
     else:
@@ -111,7 +128,7 @@ def _read_value(value: Buffer, names: _Names) -> OffsetCommitValue:
     commit = _new(OffsetCommitValue)
     commit.offset = offset
     commit.leader_epoch = leader_epoch
-    commit.metadata = str(value[begin:end], "utf-8", "replace")
+    commit.metadata = str(value[_HEAD_SIZE:end], "utf-8", "replace")
     commit.commit_timestamp = timestamp
     commit.expire_timestamp = -1
     commit.topic_id = topic_id
