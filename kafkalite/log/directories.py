@@ -222,18 +222,24 @@ class LogDirectory:
     def truncate_partition(
         self, partition: TopicPartition, offset: Offset, now: TimestampMs
     ) -> None:
-        """Truncate its log, with the recovery point on the disk lowered before more is appended."""
+        """Truncate its log: see `truncate_to`."""
+        self._lower(partition, offset)
         truncate_to(self.logs[partition], offset, now)
-        self.checkpoints.write_recovery_points()
-        self.checkpoints.limit_cleaner_offset(partition, offset)
 
     def restart_partition(
         self, partition: TopicPartition, offset: Offset, now: TimestampMs
     ) -> None:
         """Have its log begin anew, without records, at `offset`: see `restart_at`."""
+        self._lower(partition, Offset(0))
         restart_at(self.logs[partition], offset, now)
+
+    def _lower(self, partition: TopicPartition, end_offset: Offset) -> None:
+        """Before its log is cut: too low, they cost a scan and a cleaning; too high, they would be
+        believed of what is appended next."""
+        log = self.logs[partition]
+        log.recovery_point = min(log.recovery_point, end_offset)
         self.checkpoints.write_recovery_points()
-        self.checkpoints.limit_cleaner_offset(partition, Offset(0))
+        self.checkpoints.limit_cleaner_offset(partition, end_offset)
 
     def find_deleted(self) -> list[str]:
         """Folders renamed for deletion and still there."""

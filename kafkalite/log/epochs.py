@@ -81,8 +81,7 @@ class LeaderEpochs:
             starts = parse_epochs(data)
         except CorruptRecordError:
             starts = []
-        epochs._starts = starts
-        epochs.latest = starts[-1].epoch if starts else NO_LEADER_EPOCH
+        epochs._hold(starts)
         return epochs
 
     @property
@@ -108,7 +107,14 @@ class LeaderEpochs:
     def truncate_from_end(self, end_offset: Offset) -> None:
         """Forget epochs that begin at or above `end_offset`."""
         if self._starts and self._starts[-1].start_offset >= end_offset:
-            self._change([start for start in self._starts if start.start_offset < end_offset])
+            self._change(self._below(end_offset))
+
+    def cut(self, end_offset: Offset) -> None:
+        """As `truncate_from_end`, in memory alone: the file is to be `save`d before more comes."""
+        self._hold(self._below(end_offset))
+
+    def _below(self, end_offset: Offset) -> list[EpochStart]:
+        return [start for start in self._starts if start.start_offset < end_offset]
 
     def truncate_from_start(self, start_offset: Offset) -> None:
         """Forget what ended below `start_offset`; the epoch that spans it begins there now."""
@@ -164,4 +170,8 @@ class LeaderEpochs:
         except OSError:
             self._starts = before
             raise
+        self._hold(starts)
+
+    def _hold(self, starts: list[EpochStart]) -> None:
+        self._starts = starts
         self.latest = starts[-1].epoch if starts else NO_LEADER_EPOCH

@@ -10,9 +10,11 @@ read a log that grows read near its end.
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import deepcopy
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
+from kafkalite.log.files import File
 from kafkalite.log.index import MAX_RELATIVE_OFFSET
 from kafkalite.log.loaded_indexes import LoadedIndexes
 from kafkalite.log.scan import scan_batches
@@ -130,7 +132,19 @@ class HeldIndexes:
         """Where the log ends, by reading on from the last index entry; the latest timestamp is
         known then, too. `CorruptRecordError` for what cannot stand there."""
         indexes = self.whole(size, config)
-        file = self._files.log.open(size, config)
+        return self._read_on(indexes, self._files.log.open(size, config), size)
+
+    def until(
+        self, offset: Offset, position: int, size: int, config: TopicConfig
+    ) -> tuple[SegmentIndexes, Offset]:
+        """As they are when the segment is cut at `offset`, before the batch at `position`, and
+        where the log ends then. `CorruptRecordError` for what cannot stand there."""
+        indexes = deepcopy(self.whole(size, config))
+        if position < size:
+            indexes.truncate(offset - self._base_offset, position)
+        return indexes, self._read_on(indexes, self._files.log.open(size, config), position)
+
+    def _read_on(self, indexes: SegmentIndexes, file: File, size: int) -> Offset:
         end_offset = self._base_offset
         for batch in scan_batches(file, indexes.offsets.last_position, size):
             header = batch.header

@@ -60,7 +60,7 @@ def append_as_leader(
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
         log.roll(now)
         segment = folder.segments.active
-    if not folder.exists:
+    if not folder.is_ready:
         folder.make()
     if leader_epoch != log.epochs.latest:
         log.epochs.assign(leader_epoch, base_offset)

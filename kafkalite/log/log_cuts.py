@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kafkalite.errors import InvariantError
 from kafkalite.log.partition_log import PartitionLog
-from kafkalite.log.producer_replay import load_producers
+from kafkalite.log.producer_replay import read_producers
 from kafkalite.log.retired_files import RetiredFiles
 from kafkalite.types import NO_TIMESTAMP, Offset, TimestampMs
 
@@ -45,35 +45,40 @@ def truncate_to(log: PartitionLog, offset: Offset, now: TimestampMs = NO_TIMESTA
     """Drop every record at or above `offset`, and what else stands in the same batch.
 
     Durable when it returns: what was dropped does not come back, whatever is appended next. The
-    recovery point may have fallen, which the checkpoint must tell before the next append. After an
-    `OSError` memory and disk may disagree until the log is opened again.
+    checkpoint must tell of no recovery point above `offset` before.
+
+    After an `OSError` the log is as it was, or as it is to be: trying again brings it to an end,
+    and so does whatever writes to it next.
     """
+    folder = log.folder
+    folder.settle()
     if offset >= log.end_offset:
         # A leader without records has noted its epoch, of which another one knows nothing.
         log.epochs.truncate_from_end(log.end_offset)
         return
-    folder = log.folder
     folder.make()
-    if folder.segments.remove_above(offset):
-        folder.segments.active.truncate_to(offset, now)
+    last = folder.segments.last_at(offset)
+    left = None if last is None else last.read_until(offset)
+    producers = read_producers(log, offset if left is None else left.end, now)
+    # All is read. What follows cannot fail, up to the disk's part.
+    if left is None:
+        folder.begin_anew(offset, log.config, now)
     else:
-        folder.add_segment(offset, log.config, now)
+        folder.cut(left, now)
+    log.producers.become(producers)
+    log.epochs.cut(offset)
     log.ends_at(offset)
-    log.epochs.truncate_from_end(offset)
-    log.epochs.save(sync=True)
-    load_producers(log, now)
-    folder.sync_names()
+    folder.settle()
 
 
 def restart_at(log: PartitionLog, offset: Offset, now: TimestampMs) -> None:
-    """Drop every record, and begin anew at `offset`. Durable when it returns; the recovery point
-    has changed, which the checkpoint must tell before the next append."""
+    """Drop every record, and begin anew at `offset`. Durable when it returns. The checkpoint
+    must tell of no recovery point before. `OSError` as above."""
     log.folder.make()
-    truncate_to(log, _ZERO, now)
-    segments = log.folder.segments
-    if segments.first_offset != offset:
-        segments.remove_above(Offset(-1))
-        log.folder.add_segment(offset, log.config, now)
+    producers = read_producers(log, Offset(-1), now)  # None, and no snapshots.
+    log.folder.begin_anew(offset, log.config, now)
+    log.producers.become(producers)
+    log.epochs.cut(_ZERO)
     log.begins_at(offset)
-    load_producers(log, now)
-    log.folder.sync_names()
+    log.folder.settle()
+    log.recovery_point = offset

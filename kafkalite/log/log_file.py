@@ -15,23 +15,26 @@ from kafkalite.log.files import File, Files
 class LogFile:
     """May be closed at any time; the next use opens it again."""
 
-    __slots__ = ("_files", "_is_new", "_reserved", "name", "opened")
+    __slots__ = ("_files", "_longest", "_reserved", "is_new", "name", "opened")
 
     def __init__(self, files: Files, name: str) -> None:
         self._files = files
-        self._is_new = False
+        self._longest = 0
+        """How long it may still be on the disk, if it is to be `cut`."""
         self._reserved: int | None = None
         """How long it was made at once; None: it is as long as it is full."""
+        self.is_new = False
+        """Whether what opens it first makes it."""
         self.name = name
         self.opened: File | None = None
 
     def begin(self) -> None:
-        """It is new: what opens it first makes it."""
-        self._is_new = True
+        """It is new."""
+        self.is_new = True
 
     def make(self, config: TopicConfig) -> None:
         """Make it now, empty. After an `OSError` it can be tried again."""
-        self._is_new = True
+        self.is_new = True
         file = self._files.open(self.name)
         try:
             if file.size:
@@ -55,10 +58,10 @@ class LogFile:
         return file
 
     def _take(self, file: File, config: TopicConfig) -> None:
-        if self._is_new and config.preallocate:
+        if self.is_new and config.preallocate:
             file.reserve(config.segment_bytes)
             self._reserved = config.segment_bytes
-        self._is_new = False
+        self.is_new = False
         self.opened = file
 
     def check(self, size: int) -> None:
@@ -66,7 +69,7 @@ class LogFile:
         self._check(self._files.size(self.name), size)
 
     def _check(self, found: int, size: int) -> None:
-        if found not in (size, self._reserved):
+        if found not in (size, self._reserved) and not size <= found <= self._longest:
             raise InvariantError(f"{self.name} has {found} bytes, not {size}")
 
     def trim(self) -> None:
@@ -76,11 +79,19 @@ class LogFile:
             self.opened.reserve(0)
             self._reserved = None
 
-    def cut(self, opened: File, size: int) -> None:
-        """Cut what `open` gave to so many bytes, durably."""
-        opened.truncate(size)
-        self._reserved = None
-        opened.sync()
+    def shorten(self, size: int) -> None:
+        """Of so many bytes only the first count: before anything is written, it is to be `cut`."""
+        self._longest = size
+
+    def cut(self, size: int, config: TopicConfig) -> None:
+        """Have it be no longer than that on the disk, durably. After an `OSError` it can be tried
+        again."""
+        file = self.open(size, config)
+        if self._longest:
+            file.truncate(size)
+            self._reserved = None
+            file.sync()
+            self._longest = 0
 
     def close(self) -> None:
         """Let it go; leases keep it open until they end."""

@@ -19,10 +19,13 @@ from kafkalite.config.views import TopicConfig
 from kafkalite.log.checkpoints import PARTITION_METADATA, format_partition_metadata
 from kafkalite.log.epochs import FILE_NAME, LeaderEpochs
 from kafkalite.log.files import Files
+from kafkalite.log.folder_names import offset_of
 from kafkalite.log.log_sync import LogSync
 from kafkalite.log.producer_snapshots import ProducerSnapshots
 from kafkalite.log.retired_files import RetiredFiles, unless_some
-from kafkalite.log.segment import Segment
+from kafkalite.log.segment import Segment, SegmentCut
+from kafkalite.log.segment_files import SEGMENT_SUFFIXES
+from kafkalite.log.segment_indexes import LOG_SUFFIX
 from kafkalite.log.segments import SegmentList
 from kafkalite.types import Offset, TimestampMs, Uuid
 
@@ -43,6 +46,7 @@ class LogFolder:
         "epochs",
         "exists",
         "is_durable",
+        "is_ready",
         "path",
         "segments",
         "snapshots",
@@ -69,6 +73,8 @@ class LogFolder:
         self.snapshots = ProducerSnapshots(files, path)
         self.exists = exists
         """False: nothing is on the disk yet."""
+        self.is_ready = exists
+        """Whether it can be written to: it is there, and has no more than the log; see `make`."""
         self.is_durable = is_durable
         """Whether all names in it are on the disk, and its own."""
         self._jitter_seed = jitter_seed
@@ -76,9 +82,24 @@ class LogFolder:
 
     def add_segment(self, base_offset: Offset, config: TopicConfig, now: TimestampMs) -> None:
         """Begin a new active segment; its `.log` is made, empty."""
-        segment = Segment.create(self._files, self.path, base_offset, config, now)
+        self._add(Segment.create(self._files, self.path, base_offset, config, now))
+
+    def _add(self, segment: Segment) -> None:
         segment.jitter_ms = self._jitter_ms(segment)
         self.segments.add(segment)
+
+    def cut(self, cut: SegmentCut, now: TimestampMs) -> None:
+        """Have the segment that begins at or below that offset end with it, and none above it. The
+        disk is to follow, with the epochs: see `settle`."""
+        self.is_ready = False
+        self.segments.drop_above(cut.offset)
+        self.segments.active.cut(cut, now)
+
+    def begin_anew(self, offset: Offset, config: TopicConfig, now: TimestampMs) -> None:
+        """As `cut`, with one segment that is new and begins at `offset`."""
+        self.is_ready = False
+        self.segments.drop_above(Offset(-1))
+        self._add(Segment.planned(self._files, self.path, offset, config, now))
 
     def retire_below(self, offset: Offset) -> RetiredFiles:
         """Let go of the segments below `offset`, but the active one, and of their snapshots; see
@@ -103,8 +124,9 @@ class LogFolder:
         }
 
     def make(self) -> None:
-        """Make it, if it is not there. After an `OSError` it can be tried again."""
+        """Make it, if it is not there, or `settle` it. After an `OSError` it can be tried again."""
         if self.exists:
+            self.settle()
             return
         self._files.make_folder(self.path)
         for name, content in self.new_files().items():
@@ -118,8 +140,37 @@ class LogFolder:
             self.epochs.save(sync=False)
 
     def _is_new(self) -> None:
-        self.exists = self.epochs.is_kept = True
+        self.exists = self.is_ready = self.epochs.is_kept = True
         self.epochs.is_synced = False
+
+    def settle(self) -> None:
+        """Have the disk know no more than the log, durably, if it was cut: before anything else is
+        written. After an `OSError` it can be tried again.
+
+        From the end on, each step before the next one begins: what a crash leaves has no hole. Of
+        what it leaves above the recovery point, epochs are found again.
+        """
+        if self.is_ready or not self.exists:
+            return
+        self.epochs.save(sync=True)  # First: a name must not outlive its bytes.
+        for name in self._find_dropped():
+            self._files.remove(f"{self.path}/{name}")
+        self.sync_names()
+        self.segments.active.follow_cut()
+        self.sync_names()
+        self.is_ready = True
+
+    def _find_dropped(self) -> list[str]:
+        """Files of segments that the log has no more, those of the last one first, and each `.log`
+        before its indexes."""
+        kept = {each.base_offset for each in self.segments.all if not each.files.log.is_new}
+        dropped = [
+            (offset, name.endswith(LOG_SUFFIX), name)
+            for name in self._files.list(self.path)
+            if name.endswith(SEGMENT_SUFFIXES) and name.count(".") == 1
+            if (offset := offset_of(name)) is not None and offset not in kept
+        ]
+        return [name for _, _, name in sorted(dropped, reverse=True)]
 
     def sync_names(self) -> None:
         """Have the disk know which files it holds."""

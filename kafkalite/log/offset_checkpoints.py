@@ -175,9 +175,12 @@ class OffsetCheckpoints:
             self._written_cleaner_offsets = offsets
 
     def limit_cleaner_offset(self, partition: TopicPartition, end_offset: Offset) -> None:
-        """Its log was cut to `end_offset`: what comes from there on is not compacted."""
-        if self.cleaner_offsets.get(partition, end_offset) > end_offset:
+        """Its log is cut to `end_offset`: what comes from there on is not compacted. After an
+        `OSError` it can be tried again."""
+        is_above = self.cleaner_offsets.get(partition, end_offset) > end_offset
+        if is_above:
             self.cleaner_offsets[partition] = end_offset
+        if is_above or self._written_cleaner_offsets.get(partition, end_offset) > end_offset:
             self.write_cleaner_offsets()
 
     # While the broker runs, workers write.

@@ -30,7 +30,9 @@ class PartitionLog:
     """Segments from `log_start_offset` (inclusive) to `end_offset` (exclusive); see `open_log`.
 
     `OSError` from an append or a roll means that the disk refused: the log is as it was before.
-    From any other change it means that memory and disk may disagree until it is opened again.
+    So it is with a cut, or the log is cut as far as this process goes, and nothing is written until
+    the disk has followed. From any other change it means that memory and disk may disagree until it
+    is opened again.
     """
 
     __slots__ = (
@@ -125,6 +127,7 @@ class PartitionLog:
 
     def begin_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Lead from `end_offset` on: the epoch is in the file even before its first append."""
+        self.folder.settle()
         self.epochs.assign(leader_epoch, self.end_offset)
 
     def roll(self, now: TimestampMs) -> None:
@@ -132,6 +135,7 @@ class PartitionLog:
         active = self._segments.active
         if not active.size:
             return
+        self.folder.settle()
         active.seal()
         self._snapshots.save(self.producers, active.end_offset)
         self.folder.add_segment(active.end_offset, self._config, now)
@@ -214,8 +218,9 @@ class PartitionLog:
         self._sync = None
 
     def begins_at(self, offset: Offset) -> None:
-        """It has one segment, without records, which was made to begin there."""
-        self.end_offset = self.log_start_offset = self.recovery_point = offset
+        """It has one segment, without records, which begins there."""
+        self.ends_at(offset)
+        self.log_start_offset = offset
         self.flush_at = offset + self._config.flush_messages
 
     # Sync, close.
@@ -232,7 +237,8 @@ class PartitionLog:
 
     def begin_sync(self) -> LogSync:
         """All records so far are to survive a loss of power: `run` it, and then `end_sync`, before
-        another is begun."""
+        another is begun. `OSError` when the log was cut, and the disk refuses it still."""
+        self.folder.settle()
         self._sync = self.folder.begin_sync(self.end_offset, self.recovery_point)
         self.flush_at = self.end_offset + self._config.flush_messages
         return self._sync
@@ -256,6 +262,7 @@ class PartitionLog:
         May be called twice; the log opens its files again when it is used after all.
         """
         if self.folder.exists:
+            self.folder.settle()
             self._segments.active.seal()
             if self.end_offset > 0:
                 self._snapshots.save(self.producers, self.end_offset)

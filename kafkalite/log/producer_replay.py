@@ -27,11 +27,17 @@ _CONTROL_BATCH_BYTES = 1 << 16
 
 def load_producers(log: PartitionLog, now: TimestampMs) -> None:
     """Have `log.producers` know what the log has of them."""
+    log.producers.become(read_producers(log, log.end_offset, now))
+
+
+def read_producers(log: PartitionLog, end: Offset, now: TimestampMs) -> ProducerStates:
+    """What the log tells of producers below `end`, where a batch ends; snapshots above it go."""
+    producers = ProducerStates(log.name, log.producers.expiration_ms)
     segments = log.folder.segments
     lost = (each.base_offset for each in segments.all if each.aborted.is_lost)
     start = log.folder.snapshots.load(
-        log.producers,
-        end_offset=log.end_offset,
+        producers,
+        end_offset=end,
         now=now,
         kept=segments.base_offsets,
         limit=next(lost, None),
@@ -39,9 +45,10 @@ def load_producers(log: PartitionLog, now: TimestampMs) -> None:
     if start is None:
         start = log.log_start_offset
     else:
-        recall_batches(log.producers, segments.all, start)
-    if start < log.end_offset:
-        replay_producers(log.producers, segments.all, start, log.end_offset)
+        recall_batches(producers, segments.all, start)
+    if start < end:
+        replay_producers(producers, segments.all, start, end)
+    return producers
 
 
 def replay_producers(

@@ -297,6 +297,10 @@ class ProducerStates:
             and now - state.last_timestamp >= self.expiration_ms
         )
 
+    def become(self, other: ProducerStates) -> None:
+        """Know what `other` does, which is not used any more, but for verifications."""
+        self._states, self._open, self._ended = other._states, other._open, other._ended
+
     def restore(self, states: list[ProducerState], now: TimestampMs) -> None:
         """Hold these, but for the expired ones, and no others."""
         self._states = {

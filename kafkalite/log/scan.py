@@ -100,7 +100,7 @@ def find_batch(
     """
     unpack = _BOUNDS.unpack_from
     while position < end:
-        buffer = file.read(position, _FIND_BYTES)
+        buffer = file.read(position, min(_FIND_BYTES, end - position))
         limit = len(buffer) - _BOUNDS.size
         at = 0
         while at <= limit:

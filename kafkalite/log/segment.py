@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
@@ -27,6 +28,21 @@ MAX_SIZE_BYTES = 2**31 - 1
 _BEFORE_ALL = NO_TIMESTAMP - 1
 
 _log = logging.getLogger(__name__)
+
+
+class SegmentCut(NamedTuple):
+    """What is left of a segment when it is cut at `offset`."""
+
+    offset: Offset
+    size: int
+    """Of the `.log`."""
+    end: Offset
+    """The batches from there on go, of which the first may hold records below `offset`."""
+    end_offset: Offset
+    """After the last record."""
+    indexes: SegmentIndexes
+    aborted: bytes
+    """See `AbortedTransactions.until`."""
 
 
 class Segment:
@@ -306,20 +322,36 @@ class Segment:
         self.files.is_synced = False
         return file
 
-    def truncate_to(self, offset: Offset, now: TimestampMs) -> None:
-        """Drop every batch that holds records at or above `offset`, durably."""
+    def read_until(self, offset: Offset) -> SegmentCut:
+        """What is left of it without the batches that hold records at or above `offset`. Nothing
+        changes; `OSError`, and `CorruptRecordError` for what cannot stand there."""
         found = self.find(offset)
-        if found is not None:  # Or else compaction took what was there.
-            self.indexes.truncate(offset - self.base_offset, found.position)
-            self._log.cut(self.file, found.position)
-            self.size = found.position
-            self._tail_offset = -1
-            self._forget_limits()
-            if not self.size:
-                self._first_timestamp = None
-                self.created_ms = now
-        self.read_to_end()
-        self.aborted.cut(offset)
+        # None: compaction took what was there.
+        size, end = (self.size, offset) if found is None else (found.position, found.base_offset)
+        indexes, end_offset = self.held.until(offset, size, self.size, self.config)
+        aborted = self.aborted.until(offset)
+        return SegmentCut(offset, size, Offset(end), end_offset, indexes, aborted)
+
+    def cut(self, cut: SegmentCut, now: TimestampMs) -> None:
+        """Have no more than that, which was just read. The disk is to follow: see `follow_cut`."""
+        self.held.now = cut.indexes
+        self.end_offset = cut.end_offset
+        self.aborted.cut(cut.aborted)
+        if cut.size == self.size:
+            return
+        self._log.shorten(self.size)
+        self.size = cut.size
+        self._tail_offset = -1
+        self._forget_limits()
+        if not self.size:
+            self._first_timestamp = None
+            self.created_ms = now
+
+    def follow_cut(self) -> None:
+        """Have the disk know no more of it than it has, durably; if it is `planned`, too. After an
+        `OSError` it can be tried again."""
+        self._log.cut(self.size, self.config)
+        self.aborted.trim()
 
     def seal(self) -> None:
         """Write the indexes as they stay: the segment rolls or closes."""

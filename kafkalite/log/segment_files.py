@@ -27,6 +27,8 @@ from kafkalite.log.segment_indexes import (
 from kafkalite.log.transaction_index import TRANSACTION_INDEX_SUFFIX, AbortedTransactions
 from kafkalite.types import Offset, TimestampMs
 
+SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+
 
 class SegmentFiles:
     """Those in one folder that begin with one offset."""
@@ -141,5 +143,4 @@ class SegmentFiles:
         return renamed
 
     def _names(self) -> list[str]:
-        suffixes = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-        return [self._path + suffix for suffix in suffixes]
+        return [self._path + suffix for suffix in SEGMENT_SUFFIXES]

@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 
 class SegmentList:
-    """At least one segment, but for the moment between `remove_above` and `add`."""
+    """At least one segment, but for the moment between `drop_above` and `add`."""
 
     __slots__ = ("_bases", "_room", "_segments", "active", "cuts")
 
@@ -142,16 +142,20 @@ class SegmentList:
         self._segments[at : at + len(neighbours)] = [new]
         self._bases[at : at + len(neighbours)] = [new.base_offset]
 
-    def remove_above(self, offset: Offset) -> bool:
-        """The log is cut at `offset`: delete the segments that begin above; False when none is
-        left."""
+    def last_at(self, offset: Offset) -> Segment | None:
+        """The last segment that begins at or below `offset`; None when none does."""
+        at = bisect_right(self._bases, offset)
+        return self._segments[at - 1] if at else None
+
+    def drop_above(self, offset: Offset) -> None:
+        """The log is cut at `offset`: have no segments that begin above, while their files are
+        there as before."""
         self.cuts += 1
         while self._segments and self._bases[-1] > offset:
             self._bases.pop()
             lost = self._segments.pop()
             lost.held.leave()
-            lost.files.delete()
+            lost.close()
         if self._segments:
             self.active = self._segments[-1]
             self.active.held.share(self._room, grows=True)
-        return bool(self._segments)

@@ -160,15 +160,22 @@ class AbortedTransactions:
         if self._files.exists(self._path):
             self._files.remove(self._path)
 
-    def cut(self, end_offset: Offset) -> None:
-        """The segment was cut there. The file follows at once: other records may come after it."""
-        entries = self.all
-        kept = [entry for entry in entries if entry.last_offset < end_offset]
-        if len(kept) < len(entries):
-            self.forget(is_lost=False)
-            for entry in kept:
-                self.add(entry)
-            self.save()
+    def until(self, end_offset: Offset) -> bytes:
+        """Those that end below `end_offset`, as a file would have them; raises as `load` does."""
+        return format_transaction_index(each for each in self.all if each.last_offset < end_offset)
+
+    def cut(self, kept: bytes) -> None:
+        """The segment was cut: have those alone, which `until` told. The file is to be `trim`med
+        before others come."""
+        self._saved, self._added = kept[: self._saved_bytes], bytearray(kept[self._saved_bytes :])
+        self._saved_bytes = len(self._saved)
+        self._latest = _last_offset(kept, -1) if kept else -1
+
+    def trim(self) -> None:
+        """Have the file end with what counts of it. After an `OSError` it can be tried again."""
+        assert self._latest is not None, "nobody knows what counts"
+        if self._files.exists(self._path) and self._files.size(self._path) > self._saved_bytes:
+            extend(self._files, self._path, self._saved_bytes, b"")
 
     def save(self) -> bool:
         """Add to the file, not synced, what it lacks; whether it lacked any. After an `OSError` it

@@ -194,12 +194,16 @@ class FollowedPartition:
                 offset,
                 partition.high_watermark,
             )
-        partition.directory.truncate_partition(self.name, offset, now)
-        partition.truncated()
+        try:
+            partition.directory.truncate_partition(self.name, offset, now)
+        finally:
+            partition.truncated()  # When a disk refuses, too, the log may be shorter already.
 
     def _restart_at(self, offset: Offset, now: TimestampMs) -> None:
-        self.partition.directory.restart_partition(self.name, offset, now)
-        self.partition.truncated()
+        try:
+            self.partition.directory.restart_partition(self.name, offset, now)
+        finally:
+            self.partition.truncated()
 
     def _failed(self, error: OSError | CorruptRecordError, now: TimestampMs) -> Step:
         """The disk, or the leader's bytes, are not to be trusted: maybe the next time."""

@@ -375,6 +375,37 @@ def test_a_disk_that_refuses_is_told_of_and_tried_again() -> None:
     assert world.partitions[0].log.end_offset == 1
 
 
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_a_cut_that_a_disk_refuses_is_brought_to_an_end(
+    monkeypatch: pytest.MonkeyPatch, begins_anew: bool
+) -> None:
+    disk = RefusingDisk()
+    world = World(1, log_directory(disk))
+    partition = world.partitions[0]
+    world.answer(data(0, batches(4), high_watermark=3))
+    start = 7 if begins_anew else 0
+
+    def refuse(path: str) -> None:
+        raise OSError(ENOSPC, "No space left on device", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "sync_folder", refuse)
+        if begins_anew:
+            world.answer(data(code=ErrorCode.OFFSET_OUT_OF_RANGE))
+            world.tell_offset(9)
+            world.tell_offset(start)
+        else:
+            world.answer(data(diverging=(4, 0)))
+    assert partition.log.end_offset == partition.high_watermark == start
+    world.clock.advance(BACKOFF_MS)
+    assert world.named == [(0, start)]
+    leader = open_log(log_start_offset=start)
+    append(leader, batch(), epoch=LeaderEpoch(EPOCH))
+    world.answer(data(0, read(leader, start), high_watermark=start + 1))
+    assert partition.log.end_offset == partition.high_watermark == start + 1
+    assert disk.size(partition.log.segments[0].name) == len(read(leader, start))
+
+
 def test_a_leader_s_log_that_starts_amid_a_batch_is_followed() -> None:
     world = World()
     partition = world.partitions[0]
