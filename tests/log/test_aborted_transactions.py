@@ -201,11 +201,14 @@ def test_a_marker_after_a_start_reads_nothing(monkeypatch: pytest.MonkeyPatch) -
     assert world.aborted(0) == [(7, 0, 1), (7, 2, 3)]
 
 
-def test_what_is_cut_is_in_no_index() -> None:
+@pytest.mark.parametrize("was_saved", [False, True])
+def test_what_is_cut_is_in_no_index(was_saved: bool) -> None:
     world = World()
     for _ in range(2):
         world.write(7)
         world.end(7, commits=False)
+    if was_saved:
+        world.log.close()
     truncate_to(world.log, Offset(3))
     assert world.aborted(0) == [(7, 0, 1)]
     assert world.log.producers.first_unstable_offset == 2
