@@ -290,7 +290,7 @@ class Segment:
 
     def distrust(self, error: WrongIndexError) -> None:
         """Make the indexes again: records can be found without them, and by wrong ones cannot."""
-        _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, error)
+        _log.warning("the indexes of %s are wrong, and are made again: %s", self.name, str(error))
         self.held.make_again(self.size, self.config)
 
     def offset_at(self, position: int) -> Offset | None:

@@ -341,7 +341,7 @@ class ReplicaManager:
             self.homes.drop(key, doomed.topic_id, doomed.partition)
         except OSError as error:
             self._keeps_names = True
-            _log.error("%s is deleted, and its folder stays: %s", key, error)
+            _log.error("%s is deleted, and its folder stays: %s", key, str(error))
 
     def _fall_behind(self, change: PartitionChange) -> None:
         topic, key = change.topic, (change.topic.id, change.index)
@@ -386,7 +386,8 @@ class ReplicaManager:
                 partition.log.folder.make()
         except _UNUSABLE as error:
             if key not in self._pauses:
-                _log.error("%s-%d is offline: %s", topic.name, index, error)
+                # Whoever keeps the record keeps no traceback, in which are views of a request.
+                _log.error("%s-%d is offline: %s", topic.name, index, str(error))
             if partition is not None:
                 del held[index]
                 self._offline[key] = partition

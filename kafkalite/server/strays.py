@@ -64,7 +64,7 @@ class Strays:
             folder = directory.set_stray(stray, unique)
         except OSError as error:
             self.has_refused = True
-            _log.error("%s is not to be here, and stays: %s", stray, error)
+            _log.error("%s is not to be here, and stays: %s", stray, str(error))
             raise
         else:
             _log.warning("%s is not to be here: set aside as %s", stray, folder)
