@@ -41,7 +41,7 @@ from kafkalite.protocol.messages.metadata_records import (
 from kafkalite.stores import znodes, znodes_deletions
 from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
 from kafkalite.stores.znodes_view import ZnodesView
-from kafkalite.types import BrokerId, ControllerEpoch, ProducerId
+from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, ProducerId
 
 _HELD = (
     ClearElrRecord,
@@ -69,6 +69,7 @@ class ChangePlan:
         self._view = view
         self._epoch = epoch
         self._changes = [change for change in changes if isinstance(change, _HELD)]
+        self._brokers = [change for change in changes if isinstance(change, _OF_BROKERS)]
         for change in changes:
             if not isinstance(change, (*_HELD, *_OF_BROKERS)):
                 raise InvariantError(f"no znode keeps a {type(change).__name__}")
@@ -86,6 +87,15 @@ class ChangePlan:
         """Whose settings it changes, and all that they are then."""
         image = self._folded.image
         return {each: image.configs.get(each, {}) for each in self._folded.delta.configs}
+
+    @property
+    def registered(self) -> dict[BrokerId, BrokerEpoch]:
+        """The lives of brokers that are decided on from now on."""
+        return {
+            BrokerId(each.broker_id): BrokerEpoch(each.broker_epoch)
+            for each in self._brokers
+            if isinstance(each, RegisterBrokerRecord)
+        }
 
     def operations(self) -> Iterator[Operation]:
         """All of them, in an order that can be done."""

@@ -32,6 +32,7 @@ from kafkalite.metadata.store import BrokerRegistration, LiveBroker
 from kafkalite.ports.zookeeper import Node
 from kafkalite.stores import znodes, znodes_deletions, znodes_lives
 from kafkalite.stores.znodes import StateNode, TopicNode
+from kafkalite.stores.znodes_lives import Lives
 from kafkalite.types import (
     NO_LEADER,
     ZERO_UUID,
@@ -50,8 +51,12 @@ T = TypeVar("T")
 class ZnodesView:
     """One reader's. `put` whatever was read, then `refresh`."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, broker_id: BrokerId = NO_LEADER, session_id: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`broker_id`: whose view it is, in the session of that number."""
         self._nodes: dict[str, Node] = {}
+        self.lives = Lives(self._nodes, broker_id, session_id)
         self._below: dict[str, dict[str, None]] = {}
         self._topics: dict[str, TopicNode] = {}
         self._states: dict[str, StateNode | None] = {}
@@ -118,6 +123,7 @@ class ZnodesView:
     def end_term(self) -> None:
         """It decides no more."""
         self._overtaken = None
+        self.lives.end_term()
 
     def version_decided_on(self, path: str, newest: int) -> int:
         """Of a state, or of the block of producer ids, which another may have set meanwhile: then
@@ -368,7 +374,7 @@ class ZnodesView:
         partition = PartitionImage(
             replicas=assignment.replicas,
             isr=state.isr,
-            leader=self._leader(name, path, state.leader),
+            leader=self._leader(name, path, state, old),
             leader_epoch=state.leader_epoch,
             partition_epoch=self._nodes[path].stat.version,
             removing_replicas=assignment.removing,
@@ -377,11 +383,13 @@ class ZnodesView:
         )
         return old if old == partition else partition
 
-    def _leader(self, topic: str, path: str, named: BrokerId) -> BrokerId:
-        if not znodes_lives.is_earlier(self._nodes[path], self._nodes, named):
-            return named
+    def _leader(
+        self, topic: str, path: str, state: StateNode, old: PartitionImage | None
+    ) -> BrokerId:
+        if not self.lives.is_in_doubt(path, state, old):
+            return state.leader
         self._outlived[topic] = None
-        return named if znodes_lives.is_confirmed(self._nodes, named) else NO_LEADER
+        return state.leader if self.lives.leads_in_doubt(state.leader) else NO_LEADER
 
     def _as_it_stands(self, topic: TopicImage) -> TopicImage:
         states = (
