@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
 from kafkalite.cli.main import main
@@ -131,8 +132,10 @@ def hand_over(cluster: ZooKeeperCluster, traffic: Traffic, folder: Path) -> None
     move(cluster, "moving", 0, [other], at=controller)
     cluster.write("/admin/reassign_partitions", reassignments("moving", 1, [other, KAFKA]))
     cluster.wait(
-        lambda: cluster.json("/brokers/topics/moving")["adding_replicas"]
-        == {"0": [other], "1": [other]},
+        lambda: (
+            cluster.json("/brokers/topics/moving")["adding_replicas"]
+            == {"0": [other], "1": [other]}
+        ),
         "nothing moves",
     )
     cluster.write("/admin/delete_topics/going", b"")
@@ -156,9 +159,11 @@ def hand_over(cluster: ZooKeeperCluster, traffic: Traffic, folder: Path) -> None
     all_in_sync(cluster, "mixed")
     cluster.wait(lambda: isr(cluster, "half", 1) == {1, 2, 3}, "it was not made whole")
     cluster.wait(
-        lambda: not cluster.json("/brokers/topics/moving")["adding_replicas"]
-        and not cluster.json("/brokers/topics/moving")["removing_replicas"]
-        and not cluster.is_there("/admin/reassign_partitions"),
+        lambda: (
+            not cluster.json("/brokers/topics/moving")["adding_replicas"]
+            and not cluster.json("/brokers/topics/moving")["removing_replicas"]
+            and not cluster.is_there("/admin/reassign_partitions")
+        ),
         "it does not arrive",
     )
     assert cluster.json("/brokers/topics/moving")["partitions"] == {
@@ -239,8 +244,8 @@ def preferred(topic: str, partitions: list[int]) -> bytes:
 
 
 def leave_half_made(cluster: ZooKeeperCluster, topic: str, replicas: list[int]) -> None:
-    """A topic as a commit of several transactions leaves it that ends amid them: its first partition
-    has a state, and the second not even a folder."""
+    """A topic as a commit of several transactions leaves it that ends amid them: one partition has
+    a state, and the other not even a folder."""
     ids = tuple(map(BrokerId, replicas))
     node = znodes.TopicNode(Uuid(bytes(range(16))), (znodes.Assignment(ids),) * 2)
     epoch = ControllerEpoch(int(cluster.data("/controller_epoch") or b""))

@@ -127,7 +127,8 @@ class ZnodesView:
 
     def version_decided_on(self, path: str, newest: int) -> int:
         """Of a state, or of the block of producer ids, which another may have set meanwhile: then
-        what is written behind that version is not done. `newest`: as far as the view goes."""
+        what is written behind that version is not done. `newest`: as far as the view goes. Settings
+        are changed each by itself, and of what others ask for the controller is told."""
         return newest if self._overtaken is None else self._overtaken.get(path, newest)
 
     def put(self, path: str, node: Node | None, *, is_ours: bool = False) -> None:
@@ -138,7 +139,7 @@ class ZnodesView:
         if self._overtaken is not None:
             if is_ours or node is None:
                 self._overtaken.pop(path, None)
-            elif before and before.stat.version != node.stat.version and _is_decided_on(path):
+            elif before and before.stat.version != node.stat.version:
                 self._overtaken.setdefault(path, before.stat.version)
         parent, _, name = path.rpartition("/")
         if node is None:
@@ -434,12 +435,6 @@ class ZnodesView:
         except ValueError as error:
             _log.warning("The znode %s is passed over: %s", path, error)
             return None
-
-
-def _is_decided_on(path: str) -> bool:
-    """Whether the controller's next change of it follows from what is in it. Settings are changed
-    each by itself; of what others ask for it is told."""
-    return path == znodes.PRODUCER_IDS or path.endswith("/state")
 
 
 def incarnation_of(epoch: int) -> Uuid:
