@@ -125,6 +125,11 @@ class ZnodesView:
         self._overtaken = None
         self.lives.end_term()
 
+    def decides_on(self, broker: BrokerId, epoch: BrokerEpoch) -> None:
+        """See `Lives.decides_on`."""
+        self.lives.decides_on(broker, epoch)
+        self._dirty_topics.update(self._outlived)
+
     def version_decided_on(self, path: str, newest: int) -> int:
         """Of a state, or of the block of producer ids, which another may have set meanwhile: then
         what is written behind that version is not done. `newest`: as far as the view goes. Settings
@@ -281,7 +286,7 @@ class ZnodesView:
         deleted, created, changed = [], [], []
         for name in dict.fromkeys((*self._dirty_topics, *self._dirty_states)):
             before = base.get(name)
-            if name in self._dirty_topics or before is None or not self._is_whole(name, before):
+            if name in self._dirty_topics or before is None or not self._stays(name, before):
                 after = self._topic(name, before)
             else:
                 after = self._with_states(before, self._dirty_states[name])
@@ -333,30 +338,30 @@ class ZnodesView:
             self._dirty_configs[ConfigResource(ConfigResourceType.TOPIC, name)] = None
         return is_going
 
-    def _is_whole(self, name: str, topic: TopicImage) -> bool:
-        """Whether all its partitions are in the image, led by whom the states name, and it stays
-        there."""
+    def _stays(self, name: str, topic: TopicImage) -> bool:
+        """Whether it stays in the image."""
         node = self._topics.get(name)
-        is_known = node is not None and len(node.partitions) == len(topic.partitions)
+        is_known = node is not None and len(node.partitions) >= len(topic.partitions)
         is_wanted = znodes_deletions.wish_path(name) not in self._nodes
-        return is_known and is_wanted and name not in self._outlived
+        return is_known and is_wanted
 
     def _with_states(self, topic: TopicImage, indexes: Collection[int]) -> TopicImage:
-        """A topic can be large, and its states come in one by one."""
+        """A topic can be large, and its states come in one by one, or some at a time."""
         node = self._topics[topic.name]
         partitions = list(topic.partitions)
         for index in sorted(indexes):
             if index < len(partitions):
                 old = partitions[index]
                 partitions[index] = self._partition(topic.name, index, node, old) or old
+        partitions += self._partitions(topic.name, node, None, first=len(partitions))
         return topic._replace(partitions=tuple(partitions))
 
     def _partitions(
-        self, name: str, topic: TopicNode, before: TopicImage | None
+        self, name: str, topic: TopicNode, before: TopicImage | None, *, first: int = 0
     ) -> Iterator[PartitionImage]:
-        """Those from 0 on that have a state."""
+        """Those from the first on that have a state."""
         known = () if before is None else before.partitions
-        for index in range(len(topic.partitions)):
+        for index in range(first, len(topic.partitions)):
             old = known[index] if index < len(known) else None
             partition = self._partition(name, index, topic, old)
             if partition is None:

@@ -172,7 +172,7 @@ class ZooKeeperMetadataSession:
             return
         self._committing = True
         for id, life in plan.registered.items():
-            self._view.lives.decides_on(id, life)
+            self._view.decides_on(id, life)
 
         def done(refused: Refused | None) -> None:
             self._committing = False

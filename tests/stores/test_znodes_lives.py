@@ -272,6 +272,15 @@ def test_the_controller_tells_no_later_life_of_what_it_decided_before() -> None:
     assert leads(controller) == leads(other) == (2, 1)
 
 
+def test_once_it_decides_on_that_life_what_is_said_of_it_holds() -> None:
+    """Also where nothing of it was to be changed."""
+    cluster = Cluster()
+    _, _, controller = held_back(cluster, by_kafka=True)
+    life = controller.image.brokers[TWO].epoch
+    controller.commit(RegisterBrokerRecord(broker_id=2, broker_epoch=life))
+    assert leads(controller) == (2, 0)
+
+
 def test_who_is_not_the_controller_any_more_knows_as_much_as_others() -> None:
     cluster = Cluster()
     other, _, controller = held_back(cluster, by_kafka=True)
