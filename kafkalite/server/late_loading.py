@@ -1,9 +1,11 @@
-"""What a start does not wait for: the coordinators, and the APIs that nobody has asked for yet."""
+"""What a start does not wait for: the coordinators, the APIs that nobody has asked for yet, and the
+rules of consumer groups."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from importlib import import_module
 
 from kafkalite.errors import InvariantError
 from kafkalite.ports.clock import Clock
@@ -15,6 +17,8 @@ _log = logging.getLogger(__name__)
 LOAD_AFTER_MS = 20
 """From when on a broker listens: by then whoever started it knows."""
 LOAD_AGAIN_MS = 1_000
+CONSUMER_RULES = "kafkalite.coordinator.groups.consumer.coordination"
+"""The core loads them with the first consumer group; that member would wait for it."""
 
 
 def load_the_rest(
@@ -28,6 +32,8 @@ def load_the_rest(
             coordinators.make(fail)
             if APIS.load_one_more():
                 clock.call_at(clock.now_ms(), load)
+            else:
+                import_module(CONSUMER_RULES)
         except OSError as error:
             _log.warning("part of the code cannot be loaded: %s", error)
             clock.call_at(clock.now_ms() + LOAD_AGAIN_MS, load)

@@ -93,7 +93,7 @@ class ZooKeeperMetadataSession:
         self._store = store
         self.broker_id = broker_id
         self._listener = listener
-        self._view = ZnodesView()
+        self._view = ZnodesView(broker_id, lambda: self._zookeeper.id)
         self._watchers: list[ImageWatcher] = []
         self._term: ZooKeeperTerm | None = None
         self._committing = False
@@ -140,6 +140,7 @@ class ZooKeeperMetadataSession:
         """See `MetadataSession`. All was read anew after the election."""
         if self._is_open:
             view = self._view
+            view.lives.begin_term({id: each.epoch for id, each in view.image.brokers.items()})
             on_loaded(Loaded(view.image_to_decide_on(), view.live_brokers(), tuple(view.going)))
 
     def commit(
@@ -170,6 +171,8 @@ class ZooKeeperMetadataSession:
             self._consider()
             return
         self._committing = True
+        for id, life in plan.registered.items():
+            self._view.lives.decides_on(id, life)
 
         def done(refused: Refused | None) -> None:
             self._committing = False
@@ -253,6 +256,9 @@ class ZooKeeperMetadataSession:
         first = not self._is_whole
         self._is_whole = True
         self._fold(is_first=first)
+        if self._view.lives.is_named_too_late:
+            self._view.lives.is_named_too_late = False
+            self._registration.again()
         self._consider()
         term = self._term
         if term is not None:

@@ -8,11 +8,13 @@ import os
 
 import pytest
 
+from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.server import late_loading
 from kafkalite.server.apis.api import ApiModule
-from kafkalite.server.apis.table import ApiTable
-from kafkalite.server.late_loading import LOAD_AFTER_MS, LOAD_AGAIN_MS
+from kafkalite.server.apis.table import APIS, ApiTable
+from kafkalite.server.late_loading import CONSUMER_RULES, LOAD_AFTER_MS, LOAD_AGAIN_MS
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import simulated, start
 
@@ -38,6 +40,18 @@ async def test_what_cannot_be_loaded_is_loaded_later(
             await running.wait_ms(2 * LOAD_AGAIN_MS)
     assert tries == [LOAD_AFTER_MS, LOAD_AFTER_MS + LOAD_AGAIN_MS]
     assert caplog.messages == [f"part of the code cannot be loaded: {NO_FILES}"]
+
+
+@simulated
+async def test_the_rules_of_consumer_groups_come_last(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(late_loading, "import_module", loaded.append)
+    async with start(simulation, MemoryFiles()) as running:
+        assert not loaded, "a start waits for them"
+        await running.wait_ms(2 * LOAD_AFTER_MS + len(APIS))
+    assert loaded == [CONSUMER_RULES] == [ConsumerCoordination.__module__]
 
 
 @simulated

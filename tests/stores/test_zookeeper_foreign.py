@@ -51,6 +51,26 @@ def test_a_topic_of_an_old_tool_gets_id_and_leaders(cluster: Cluster) -> None:
     assert znodes.read_topic(cluster.data("/brokers/topics/old")).id == uuid(1)
 
 
+def test_partitions_that_a_tool_adds_stay_while_the_controller_writes_others(
+    cluster: Cluster,
+) -> None:
+    """It has heard of them, and decided something else before."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    path = "/brokers/topics/t"
+    assigned = [znodes.Assignment((BrokerId(id),)) for id in (1, 2, 3)]
+    cluster.write(SetData(path, znodes.write_topic(znodes.TopicNode(uuid(1), tuple(assigned)))))
+    written = cluster.node(path)
+    one.commit(changed(uuid(1), 0, leader=-1))
+    assert cluster.node(path) == written, "nothing of it has changed"
+    one.commit(changed(uuid(1), 0, replicas=[1, 2], adding_replicas=[2]))
+    assigned[0] = znodes.Assignment((BrokerId(1), BrokerId(2)), (BrokerId(2),))
+    assert znodes.read_topic(cluster.data(path)).partitions == tuple(assigned)
+    one.commit(partition(1, 1, [2]), partition(1, 2, [3]))
+    assert znodes.read_topic(cluster.data(path)).partitions == tuple(assigned)
+    assert len(one.image.topics["t"].partitions) == 3
+
+
 def test_an_id_that_an_old_tool_dropped_is_written_again(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     one.commit(topic("t", 1), partition(1, 0, [1]))

@@ -6,6 +6,7 @@ Source: Kafka's `TargetAssignmentBuilder`, `ModernGroup`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 
 from kafkalite.config.keys import RANGE, UNIFORM
 from kafkalite.coordinator.groups.assignors.range import assign_range
@@ -41,8 +42,6 @@ def metadata_hash(names: Iterable[str], image: MetadataImage) -> int:
 
     Kafka differs: it hashes in another way, and racks too, so that a group which moves between the
     two is assigned anew at its first heartbeat."""
-    from hashlib import blake2b  # Loads OpenSSL, for which no start should wait.
-
     digest = blake2b(digest_size=_HASH_BYTES)
     exist = False
     for name in sorted(names):
