@@ -263,8 +263,13 @@ class ZooKeeperMetadataSession:
         term = self._term
         if term is not None:
             term.look()
-            if not self._committing:
-                term.tidy()
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """While a commit is under way the controller decides on nothing, and who takes its place
+        is to find what was asked for."""
+        if self._term is not None and not self._committing and not self._term.is_telling:
+            self._term.tidy()
 
     def _settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
         self._fold()
@@ -377,7 +382,17 @@ class ZooKeeperMetadataSession:
         if delta is None:
             on_done(result)
             return
-        self._store.spread(lambda: on_done(result))
+        term = self._term
+
+        def told() -> None:
+            if term is not None:
+                term.is_telling = False
+            on_done(result)
+            self._tidy()
+
+        if term is not None:
+            term.is_telling = True
+        self._store.spread(told)
 
     def _commit_failed(self, refused: Refused, on_done: Callable[[CommitResult], None]) -> None:
         lost = refused.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.delta import MetadataDelta, TopicChange, difference
+from kafkalite.metadata.delta import MetadataDelta, TopicChange, difference, whole
 from kafkalite.metadata.image import (
     BrokerImage,
     Endpoint,
@@ -186,6 +186,22 @@ def test_what_is_deleted_is_stopped_as_by_kafka_byte_by_byte() -> None:
             assert encode(ours, 4) == encode(theirs, 4)
             seen += 1
     assert seen == 3
+
+
+def test_a_partition_is_new_until_its_state_changes() -> None:
+    """A Kafka makes the log of a new one anew where one of its folders has failed. All is told to
+    who joins, and by a new controller."""
+    partitions = tuple(
+        PartitionImage(ids([2]), ids([2]), BrokerId(2), LeaderEpoch(0), epoch) for epoch in (0, 1)
+    )
+    topic = TopicImage("t", uuid(1), partitions)
+    image = MetadataImage(topics={"t": topic}, brokers={BrokerId(2): broker(2)})
+    told = next(
+        each
+        for each in requests_for(image, whole(image), broker(2), PLAINTEXT)
+        if isinstance(each, LeaderAndIsrRequest)
+    )
+    assert [each.is_new for each in told.topic_states[0].partition_states] == [True, False]
 
 
 class SentPeers:

@@ -248,6 +248,19 @@ def test_who_is_named_too_late_registers_again_once() -> None:
     assert len(lives) == 3
 
 
+def test_it_does_not_do_so_while_it_does() -> None:
+    """It may be found out again before it has read that it has."""
+    cluster = Cluster()
+    one = Member(cluster, 1)
+    registration = one.session._registration
+    for _ in range(2):
+        registration.again()
+        registration.consider()
+    cluster.turns.drain()
+    lives = {each.brokers[BrokerId(1)].epoch for each in one.images if each.brokers}
+    assert len(lives) == 2
+
+
 def test_the_controller_tells_no_later_life_of_what_it_decided_before() -> None:
     """A broker of Kafka would lead by what it is told."""
     cluster = Cluster()
