@@ -19,6 +19,8 @@ from kafkalite.protocol.messages import (
 
 SESSION_MS = 60_000
 DRAWN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HEARTBEAT = 4
+"""Its last version."""
 FIRST_WITH_MEMBERS = 3
 """Of LeaveGroup: before it one leaves at a time."""
 FIRST_OFFSET_COMMIT, FIRST_WITH_INSTANCES, LAST_BY_NAME = 2, 7, 9
@@ -42,8 +44,41 @@ class Ids:
         return self._names.get(member_id, f"unknown {DRAWN.sub('UUID', member_id)}")
 
 
-class ClassicMember:
-    """On a connection of its own."""
+class Seat:
+    """What a member is in its group, and a connection of its own."""
+
+    def __init__(self, address: str, group: str, instance: str | None) -> None:
+        self._connection = Connection(address)
+        self._group, self._instance = group, instance
+        self.id, self.generation = "", -1
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def beat(self, **fields: Any) -> int:
+        """The error code. `fields`: what it says otherwise than it should."""
+        request = heartbeat.HeartbeatRequest(group_id=self._group, **(self._said() | fields))
+        version = self._heartbeat_version
+        return self._connection.ask(request, version, heartbeat.HeartbeatResponse).error_code
+
+    @property
+    def _heartbeat_version(self) -> int:
+        return HEARTBEAT
+
+    def _said(self) -> dict[str, Any]:
+        """Who it is, in every request but JoinGroup."""
+        return {
+            "generation_id": self.generation,
+            "member_id": self.id,
+            "group_instance_id": self._instance,
+        }
+
+    def _says_to_sync(self) -> dict[str, Any]:
+        return {**self._said(), "protocol_type": "consumer", "protocol_name": "range"}
+
+
+class ClassicMember(Seat):
+    """Speaks in one version of each API."""
 
     def __init__(
         self,
@@ -57,14 +92,10 @@ class ClassicMember:
         rebalance_ms: int = SESSION_MS,
     ) -> None:
         """`version`: of JoinGroup; other requests have the like."""
-        self._connection = Connection(address)
-        self._group, self._ids, self._name = group, ids, name
-        self._instance, self._rebalance_ms = instance, rebalance_ms
+        super().__init__(address, group, instance)
+        self._ids, self._name = ids, name
+        self._rebalance_ms = rebalance_ms
         self.version = version
-        self.id, self.generation = "", -1
-
-    def close(self) -> None:
-        self._connection.close()
 
     def ask_to_join(
         self,
@@ -133,19 +164,12 @@ class ClassicMember:
 
     def ask_to_sync(self, given: dict[ClassicMember, bytes] | None = None, **fields: Any) -> None:
         """The leader gives each of them that."""
-        whole: dict[str, Any] = {
-            "generation_id": self.generation,
-            "member_id": self.id,
-            "group_instance_id": self._instance,
-            "protocol_type": "consumer",
-            "protocol_name": "range",
-        }
         assignments = [
             sync_group.SyncGroupRequestAssignment(member_id=member.id, assignment=data)
             for member, data in (given or {}).items()
         ]
         request = sync_group.SyncGroupRequest(
-            group_id=self._group, assignments=assignments, **(whole | fields)
+            group_id=self._group, assignments=assignments, **(self._says_to_sync() | fields)
         )
         self._connection.send(request, self._sync_version)
 
@@ -164,15 +188,9 @@ class ClassicMember:
         self.ask_to_sync(given, **fields)
         return self.synced()
 
-    def beat(self, **fields: Any) -> int:
-        whole: dict[str, Any] = {
-            "generation_id": self.generation,
-            "member_id": self.id,
-            "group_instance_id": self._instance,
-        }
-        request = heartbeat.HeartbeatRequest(group_id=self._group, **(whole | fields))
-        version = min(self.version, 4)
-        return self._connection.ask(request, version, heartbeat.HeartbeatResponse).error_code
+    @property
+    def _heartbeat_version(self) -> int:
+        return min(self.version, HEARTBEAT)
 
     def commit(self, offset: int = 5, **fields: Any) -> int:
         whole: dict[str, Any] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from compat_tests.classic_member import Seat
 from compat_tests.consumer_group_talk import (
     REBALANCE_MS,
     Connection,
@@ -26,7 +27,6 @@ from kafkalite.protocol.messages import (
     add_offsets_to_txn,
     end_txn,
     find_coordinator,
-    heartbeat,
     init_producer_id,
     join_group,
     leave_group,
@@ -49,20 +49,13 @@ CLASSIC = "classic"
 Owned = dict[str, list[int]]
 
 
-class Member:
-    """A member that speaks the classic protocol, on a connection of its own."""
+class Member(Seat):
+    """A member that speaks the classic protocol."""
 
     def __init__(self, address: str, group: str, names: Names, instance: str | None = None) -> None:
-        self._connection = Connection(address)
-        self._group = group
+        super().__init__(address, group, instance)
         self._names = names
-        self._instance = instance
-        self.id = ""
-        self.generation = -1
         self.owned: Owned = {}
-
-    def close(self) -> None:
-        self._connection.close()
 
     def join(self, version: int = 9, *, again: bool = True, **fields: Any) -> Any:
         """Until it is in, if `again`; what is answered, without ids."""
@@ -122,15 +115,8 @@ class Member:
         if partitions is not None:
             data = write_assignment({self._names.of_here("t"): partitions}, SUBSCRIPTION)
             given = [sync_group.SyncGroupRequestAssignment(member_id=self.id, assignment=data)]
-        whole: dict[str, Any] = {
-            "generation_id": self.generation,
-            "member_id": self.id,
-            "group_instance_id": self._instance,
-            "protocol_type": "consumer",
-            "protocol_name": "range",
-        }
         request = sync_group.SyncGroupRequest(
-            group_id=self._group, assignments=given, **(whole | fields)
+            group_id=self._group, assignments=given, **(self._says_to_sync() | fields)
         )
         answer = self._connection.ask(request, 5, sync_group.SyncGroupResponse)
         told: dict[str, Any] = {
@@ -144,15 +130,6 @@ class Member:
             told["version"] = int.from_bytes(answer.assignment[:2])
             told["partitions"] = sorted(index for part in self.owned.values() for index in part)
         return told
-
-    def beat(self, **fields: Any) -> int:
-        whole: dict[str, Any] = {
-            "generation_id": self.generation,
-            "member_id": self.id,
-            "group_instance_id": self._instance,
-        }
-        request = heartbeat.HeartbeatRequest(group_id=self._group, **(whole | fields))
-        return self._connection.ask(request, 4, heartbeat.HeartbeatResponse).error_code
 
     def leave(self, *member_ids: str) -> Any:
         """Itself, or others."""

@@ -185,6 +185,11 @@ async def look(world: ClusterWorld) -> None:
             if partition.leader is not None:
                 name = name_of(partition.topic, partition.topic_id, partition.index)
                 world.leaders.leads(name, partition.leader.leader_epoch, id)
+                world.in_sync.has(name, partition.leader.partition_epoch, partition.leader.isr)
+        for topic in world.machines.image.topics.values():
+            for index, each in enumerate(topic.partitions):
+                name = name_of(topic.name, topic.id, index)
+                world.in_sync.has(name, each.partition_epoch, each.isr)
         looks += 1
         if looks % 10 == 0:
             for name, logs in world.machines.logs().items():
