@@ -43,7 +43,9 @@ class Pair:
         ]
 
     def has(self, *partitions: int) -> bool:
-        """Whether the group is at rest, and members have so many."""
+        """Whether the group is at rest, and members have so many. Ends when a process has ended."""
+        for process in self._processes:
+            assert process.poll() is None, process.communicate()
         group = self._admin.describe_consumer_groups([self._topic])[self._topic].result(WAIT_S)
         counts = [len(member.assignment.topic_partitions) for member in group.members]
         return group.state.name == "STABLE" and counts == [*partitions]

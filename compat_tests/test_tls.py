@@ -25,6 +25,7 @@ from compat_tests.cli.command_line import CommandLine
 from compat_tests.java.tools import run as run_tool
 from compat_tests.oracle.free_port import free_ports
 from compat_tests.process import KafkaliteProcess
+from kafkalite.cli import connection
 from tests import certificates
 
 pytestmark = pytest.mark.needs_process
@@ -32,6 +33,7 @@ KAFKA = Path(__file__).parent / "oracle" / "kafka"
 NAMES = ("PLAINTEXT", "SSL", "MTLS")
 VALUES = [b"%d" % number * 100 for number in range(100)]
 WAIT_S = 30.0
+FOR_LONG_MS = 20_000
 
 
 class Secured(NamedTuple):
@@ -221,6 +223,16 @@ def test_commands(
     kafkalite("topics", "create", topic, *words)
     kafkalite("produce", topic, *words, typed=b"tea\n")
     assert kafkalite("consume", topic, "--raw", *words) == "tea\n"
+
+
+def test_commands_that_do_not_speak_tls_say_what_is_missing(
+    secured: Secured, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once: kafka-python would ask again until its time is over, and not say why."""
+    monkeypatch.setattr(connection, "_ANSWER_WITHIN_MS", FOR_LONG_MS)
+    kafkalite, address = CommandLine(capsys, monkeypatch), secured.addresses["SSL"]
+    line = kafkalite.refusal("topics", "list", "--bootstrap", address)
+    assert line.startswith(f"kafkalite: {address} speaks TLS; say security.protocol=SSL ")
 
 
 def dialed(secured: Secured, listener: str) -> socket.socket:

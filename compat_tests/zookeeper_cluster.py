@@ -167,6 +167,14 @@ class ZooKeeperCluster:
             return None
         return content
 
+    def write(self, path: str, data: bytes) -> None:
+        """Make it, and what is above it."""
+        self._kazoo.create(self._chroot + path, data, makepath=True)
+
+    def remove(self, path: str) -> None:
+        """It has nothing below it."""
+        self._kazoo.delete(self._chroot + path)
+
     def names(self, path: str) -> list[str]:
         """What stands right below."""
         found: list[str] = self._kazoo.retry(self._kazoo.get_children, self._chroot + path)

@@ -134,6 +134,12 @@ def test_tls_alone(kafkalite: CommandLine, reached: As) -> None:
     kafkalite("topics", "list", *reached("SSL", "SSL"))
 
 
+def test_no_tls_where_it_is_spoken(kafkalite: CommandLine, reached: As) -> None:
+    words = reached("SSL", "SASL_PLAINTEXT", *login("PLAIN"))
+    line = kafkalite.refusal("topics", "list", *words)
+    assert line.startswith(f"kafkalite: {words[1]} speaks TLS; say security.protocol=SSL ")
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_wrong_password(kafkalite: CommandLine, reached: As, mechanism: str) -> None:
     words = reached("SASL", "SASL_PLAINTEXT", *login(mechanism, "wrong"))

@@ -7,7 +7,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from kafkalite.cli.client_security import ClientSecurity, Login
 from kafkalite.cli.errors import CommandError
@@ -28,7 +28,14 @@ _CHUNK_BYTES = 1 << 16
 _HANDSHAKE_VERSION = 1
 _AUTHENTICATE_VERSION = 1
 
+_TLS_ALERT = b"\x15\x03"
+"""How the answer to what is no TLS begins, where TLS is spoken. No broker's is so long."""
+
 R = TypeVar("R", bound=Response)
+
+
+class SpeaksTlsError(ConnectionError):
+    """Who was asked without TLS speaks nothing else."""
 
 
 @contextmanager
@@ -45,16 +52,18 @@ def let_in(plain: socket.socket, host: str, security: ClientSecurity) -> Iterato
 
 
 def ask(connection: socket.socket, request: Request, version: int, kind: type[R]) -> R | None:
-    """The answer; None: the broker hung up instead."""
-    for part in request_frame(request, version, correlation_id=0, client_id=CLIENT_ID):
-        assert isinstance(part, Buffer), "it holds no records"
-        connection.sendall(part)
+    """The answer; None: the broker hung up instead. `SpeaksTlsError`: see there."""
+    parts = request_frame(request, version, correlation_id=0, client_id=CLIENT_ID)
+    # At once: who hangs up on the first part resets what it said, when a second one comes.
+    connection.sendall(b"".join(cast("list[Buffer]", parts)))
     splitter = FrameSplitter()
     frames: list[bytes] = []
     while not frames:
         chunk = connection.recv(_CHUNK_BYTES)
         if not chunk:
             return None
+        if chunk.startswith(_TLS_ALERT):
+            raise SpeaksTlsError("it speaks TLS")
         frames = splitter.feed(chunk)
     _, position = read_response_header(schema_of(type(request)).api_key, version, frames[0])
     return decode(kind, version, memoryview(frames[0])[position:])

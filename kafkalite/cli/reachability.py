@@ -25,15 +25,20 @@ def try_to_connect(place: _Place) -> None:
 
 def check_advertised(bootstrap: _Place, security: ClientSecurity) -> None:
     """`CommandError` when the broker there does not let this client in, or tells clients to go
-    where none of them can. Whether what is there speaks without TLS and SASL, is no concern of
-    this."""
+    where none of them can. Of what hangs up on a client without TLS and SASL it says nothing: that
+    may be an old broker."""
+    from kafkalite.cli.authentication import SpeaksTlsError, reason
+
     try:
         places = _advertised(bootstrap, security)
+    except SpeaksTlsError as error:
+        raise CommandError(
+            f"{written(bootstrap)} speaks TLS; say security.protocol=SSL (or SASL_SSL) in a file "
+            "for --command-config, or name another address with --bootstrap"
+        ) from error
     except (OSError, ProtocolError) as error:
         if security == ClientSecurity():
             return
-        from kafkalite.cli.authentication import reason
-
         raise CommandError(
             f"{written(bootstrap)} takes connections, and does not answer like a Kafka broker that "
             f"speaks {security.protocol} ({reason(error)}); see the file of --command-config"

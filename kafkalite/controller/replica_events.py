@@ -147,7 +147,7 @@ class AlteredPartition(NamedTuple):
 
 
 class PartitionsAltered(NamedTuple):
-    """In the order of the request."""
+    """In no order that is promised: from another broker they come by topic."""
 
     partitions: tuple[AlteredPartition, ...]
 

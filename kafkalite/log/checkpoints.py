@@ -89,10 +89,11 @@ def format_partition_metadata(topic_id: Uuid) -> bytes:
 def read_topic_id(files: Files, folder: str) -> Uuid | None:
     """A partition's topic id; None without the file, `CorruptRecordError` if damaged.
 
-    An empty file is none: its name may reach the disk before its bytes, which nobody waited for.
+    An empty file is none, and so is one of zeros: its name and its length may reach the disk before
+    its bytes, which nobody waited for.
     """
     data = read_file(files, f"{folder}/{PARTITION_METADATA}")
-    if not data:
+    if not data or not any(data):
         return None
     try:
         pairs = dict(line.split(": ", 1) for line in data.decode().splitlines())

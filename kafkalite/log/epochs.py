@@ -3,6 +3,10 @@
 Followers and consumers ask where an epoch ended, to find where their log and the leader's part. The
 file is Kafka's text: version 0, the number of lines, then `epoch start-offset` lines, ascending in
 both.
+
+Kafka differs: it syncs each change of the file, one after the other, before the log goes on; a new
+leader of 10,000 partitions would wait 40 s for that. Here the log's next sync does it, and what a
+loss of power takes of the file is found again in the batches (found_epochs.py).
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ class EpochEnd(NamedTuple):
 
 
 def parse_epochs(data: bytes) -> list[EpochStart]:
-    """The file's content; `CorruptRecordError` for what it cannot have."""
+    """The file's content; `CorruptRecordError` for what it cannot have, or has but a part of."""
+    if data and not data.endswith(b"\n"):
+        raise CorruptRecordError("the last line of the leader epochs has no end")
     try:
         starts = [
             EpochStart(LeaderEpoch(int(epoch)), Offset(int(start)))
@@ -52,11 +58,10 @@ def parse_epochs(data: bytes) -> list[EpochStart]:
 class LeaderEpochs:
     """The epochs of one log, oldest first; each change is written to the file.
 
-    Not synced: a loss of power is made good from the batches, which carry their epoch. `sync()` on
-    the log makes it durable.
+    Not synced: `sync()` on the log makes it durable.
     """
 
-    __slots__ = ("_files", "_path", "_starts", "is_kept", "is_synced", "latest")
+    __slots__ = ("_files", "_path", "_starts", "is_kept", "is_lost", "is_synced", "latest")
 
     def __init__(self, files: Files, folder: str, *, is_kept: bool = True) -> None:
         """None are known yet. `is_kept`: there is a folder to write the file to."""
@@ -64,6 +69,8 @@ class LeaderEpochs:
         self.is_kept = is_kept
         self._path = f"{folder}/{FILE_NAME}"
         self._starts: list[EpochStart] = []
+        self.is_lost = False
+        """Whether the file does not tell them, so that the batches are to: see `become`."""
         self.latest = NO_LEADER_EPOCH
         """The newest epoch, -1 when there is none. Append looks at it for each batch."""
         self.is_synced = True
@@ -71,18 +78,23 @@ class LeaderEpochs:
 
     @classmethod
     def load(cls, files: Files, folder: str) -> LeaderEpochs:
-        """Read the file. One that is missing or damaged counts as empty: recovery fills it."""
+        """Read the file. They are lost if it is missing, damaged, or has nothing in it, not even
+        that there are none: so a loss of power may leave it, or Kafka in a log without records."""
         epochs = cls(files, folder)
         data = read_file(files, epochs._path)
-        if data is None:
-            epochs.save(sync=False)
-            return epochs
         try:
-            starts = parse_epochs(data)
+            epochs._hold(parse_epochs(data or b""))
+            epochs.is_lost = not data
         except CorruptRecordError:
-            starts = []
-        epochs._hold(starts)
+            epochs.is_lost = True
         return epochs
+
+    def become(self, starts: list[EpochStart]) -> None:
+        """These are what the log has. Written only now, and at once: half of them in the file would
+        be believed."""
+        if self.is_lost or starts != self._starts:
+            self._change(starts)
+            self.is_lost = False
 
     @property
     def starts(self) -> tuple[EpochStart, ...]:

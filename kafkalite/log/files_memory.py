@@ -108,13 +108,19 @@ class MemoryFiles:
         self._root = _Folder()
         self._locks: set[str] = set()
 
-    def crash(self, kept: Callable[[str, int], int] = lambda path, unsynced: 0) -> None:
+    def crash(
+        self,
+        kept: Callable[[str, int], int] = lambda path, unsynced: 0,
+        *,
+        zeros: bool = False,
+    ) -> None:
         """Lose power: what was not synced is gone, locks are free, open files are dead.
 
-        `kept(path, unsynced)` says how many of a file's unsynced bytes reached the disk after all.
+        `kept(path, unsynced)` says how many of a file's unsynced bytes reached the disk after all;
+        with `zeros` the length of each file did, and what it lacks reads as zeros.
         """
         assert self._models_crashes, "these files do not know what is durable"
-        self._root = _after_crash(self._root, "", kept)
+        self._root = _after_crash(self._root, "", kept, zeros=zeros)
         self._locks = set()
 
     def _find(self, path: str) -> MemoryBytes | _Folder | None:
@@ -253,13 +259,15 @@ def _size_of(folder: _Folder) -> int:
     )
 
 
-def _after_crash(folder: _Folder, path: str, kept: Callable[[str, int], int]) -> _Folder:
+def _after_crash(
+    folder: _Folder, path: str, kept: Callable[[str, int], int], *, zeros: bool
+) -> _Folder:
     left = _Folder()
     for name, below in folder.durable.items():
         where = f"{path}/{name}" if path else name
         if isinstance(below, _Folder):
-            left.entries[name] = _after_crash(below, where, kept)
+            left.entries[name] = _after_crash(below, where, kept, zeros=zeros)
         else:
-            left.entries[name] = below.after_crash(partial(kept, where))
+            left.entries[name] = below.after_crash(partial(kept, where), zeros=zeros)
     left.durable = dict(left.entries)
     return left

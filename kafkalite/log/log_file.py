@@ -15,7 +15,7 @@ from kafkalite.log.files import File, Files
 class LogFile:
     """May be closed at any time; the next use opens it again."""
 
-    __slots__ = ("_files", "_longest", "_reserved", "is_new", "name", "opened")
+    __slots__ = ("_files", "_longest", "_reserved", "_was_reserved", "is_new", "name", "opened")
 
     def __init__(self, files: Files, name: str) -> None:
         self._files = files
@@ -23,6 +23,8 @@ class LogFile:
         """How long it may still be on the disk, if it is to be `cut`."""
         self._reserved: int | None = None
         """How long it was made at once; None: it is as long as it is full."""
+        self._was_reserved = False
+        """Whether a loss of power may leave it longer than it is full: see `trim`."""
         self.is_new = False
         """Whether what opens it first makes it."""
         self.name = name
@@ -61,6 +63,7 @@ class LogFile:
         if self.is_new and config.preallocate:
             file.reserve(config.segment_bytes)
             self._reserved = config.segment_bytes
+            self._was_reserved = True
         self.is_new = False
         self.opened = file
 
@@ -72,12 +75,15 @@ class LogFile:
         if found not in (size, self._reserved) and not size <= found <= self._longest:
             raise InvariantError(f"{self.name} has {found} bytes, not {size}")
 
-    def trim(self) -> None:
-        """From now on it is as long as it is full."""
+    def trim(self) -> bool:
+        """From now on it is as long as it is full. Whether the disk is to be told of that: or else
+        a loss of power has it end with zeros, where nobody may look again."""
+        was_reserved, self._was_reserved = self._was_reserved, False
         if self._reserved is not None:
             assert self.opened is not None
             self.opened.reserve(0)
             self._reserved = None
+        return was_reserved
 
     def shorten(self, size: int) -> None:
         """Of so many bytes only the first count: before anything is written, it is to be `cut`."""

@@ -108,14 +108,17 @@ class MemoryBytes:
         self._durable = None
         self.durable_size = self.size
 
-    def after_crash(self, kept: Callable[[int], int]) -> MemoryBytes:
-        """What a disk would hold; `kept(unsynced)` of the unsynced bytes reached it after all."""
+    def after_crash(self, kept: Callable[[int], int], *, zeros: bool) -> MemoryBytes:
+        """What a disk would hold; `kept(unsynced)` of the unsynced bytes reached it after all.
+        `zeros`: the length did, and zeros stand for the others."""
         if self._durable is not None:
             data = _join(self._durable, self._chunk_bytes, 0, self.durable_size)
         else:
             unsynced = self.size - self.durable_size
             end = self.durable_size + (kept(unsynced) if unsynced else 0)
             data = _join(self._chunks, self._chunk_bytes, 0, end)
+            if zeros:
+                data += bytes(self.size - end)
         node = MemoryBytes(self._chunk_bytes, data, models_crashes=True)
         node.sync()
         return node

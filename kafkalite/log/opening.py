@@ -96,6 +96,8 @@ def _begin_at(
     log.epochs.truncate_from_start(log_start_offset)
     load_producers(log, now)
     log.release_files()  # Of a thousand few are used, and the first use opens again.
+    # Those made again after a crash stay until they are written: with them it is in use.
+    log.folder.segments.active.held.count()
 
 
 def _claim(files: Files, folder: str, topic_id: Uuid) -> Uuid | None:

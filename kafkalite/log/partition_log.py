@@ -215,6 +215,8 @@ class PartitionLog:
         self.end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
+        # What follows is other records, of which no sync knew.
+        self.flush_at = min(self.flush_at, self.recovery_point + self._config.flush_messages)
         self._sync = None
 
     def begins_at(self, offset: Offset) -> None:

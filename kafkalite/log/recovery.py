@@ -16,14 +16,18 @@ Source: Kafka's `LogLoader` and `LogSegment.recover`.
 
 from __future__ import annotations
 
+import logging
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import CorruptRecordError
+from kafkalite.log.epochs import FILE_NAME as EPOCHS
 from kafkalite.log.epochs import LeaderEpochs
 from kafkalite.log.files import Files
 from kafkalite.log.folder_names import offset_of
+from kafkalite.log.found_epochs import FoundEpochs
 from kafkalite.log.scan import StoredBatch, is_legacy, scan_batches
 from kafkalite.log.segment import Segment
 from kafkalite.log.segment_indexes import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX
@@ -34,6 +38,9 @@ from kafkalite.types import Offset, TimestampMs
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 _TEMPORARY_SUFFIXES = (".deleted", ".tmp")
+_ZERO, _NO_END = Offset(0), Offset(2**63 - 1)
+
+_log = logging.getLogger(__name__)
 
 
 class Cut(NamedTuple):
@@ -79,10 +86,13 @@ class LogLoader:
         `CorruptRecordError` when two of them hold the same offsets: nobody knows which are right.
         """
         segments = self._find_segments()
-        cuts = [] if clean else self._recover(segments, recovery_point)
+        # From this one on they may not have reached the disk.
+        doubtful = len(segments) if clean else _last_below(segments, recovery_point)
+        found = self._find_epochs(segments, doubtful)
+        cuts = [] if clean else self._recover(segments, doubtful, found)
         if clean:
             _check_last(segments)
-        end_offset = self._end_of(segments, cuts)
+        end_offset = self._end_of(segments, cuts, found)
         if clean and not cuts and end_offset < recovery_point:
             name, size = (segments[-1].name, segments[-1].size) if segments else (self.folder, 0)
             reason = f"the log ends at offset {end_offset}, and was synced up to {recovery_point}"
@@ -102,7 +112,7 @@ class LogLoader:
                 segment.files.is_synced = False
             if segment.base_offset <= recovery_point:
                 break
-        self.epochs.truncate_from_end(end_offset)
+        self.epochs.become([each for each in found.starts if each.start_offset < end_offset])
         return LoadedSegments(segments, end_offset, tuple(cuts))
 
     def _find_segments(self) -> list[Segment]:
@@ -122,15 +132,25 @@ class LogLoader:
             for base in sorted(bases)
         ]
 
-    def _recover(self, segments: list[Segment], recovery_point: Offset) -> list[Cut]:
+    def _find_epochs(self, segments: list[Segment], doubtful: int) -> FoundEpochs:
+        """Those of the segments before that one; its own and those behind it, recovery adds."""
+        following = segments[doubtful] if doubtful < len(segments) else None
+        if not self.epochs.is_lost:
+            since = _NO_END if following is None else following.base_offset
+            return FoundEpochs(self.epochs, since)
+        found = FoundEpochs(self.epochs, segments[0].base_offset if segments else _ZERO)
+        found.read(segments[:doubtful], following)
+        if any(segment.size for segment in segments):
+            _log.warning("%s told of no leader epochs: all batches do", f"{self.folder}/{EPOCHS}")
+        return found
+
+    def _recover(self, segments: list[Segment], doubtful: int, found: FoundEpochs) -> list[Cut]:
         """Scan what may not have reached the disk; after a cut, the segments behind it go."""
         may_have_holes = self.was_compacted or self.config.is_compacted
         cuts: list[Cut] = []
-        for index, segment in enumerate(segments):
+        for index, segment in enumerate(segments[doubtful:], doubtful):
             following = segments[index + 1] if index + 1 < len(segments) else None
-            if following is not None and following.base_offset <= recovery_point:
-                continue
-            cut = recover_segment(segment, self.epochs)
+            cut = recover_segment(segment, found)
             if cut is None and following is not None:
                 segment.seal()
                 segment.held.let_go()  # Of all that are scanned, the indexes would be a great deal.
@@ -149,7 +169,7 @@ class LogLoader:
             break
         return cuts
 
-    def _end_of(self, segments: list[Segment], cuts: list[Cut]) -> Offset:
+    def _end_of(self, segments: list[Segment], cuts: list[Cut], found: FoundEpochs) -> Offset:
         """Where the last segment ends. It is recovered if no clean stop can have left it so."""
         if not segments:
             return Offset(0)
@@ -158,9 +178,15 @@ class LogLoader:
             last.read_to_end()
             last.aborted.load()
         except CorruptRecordError:
-            cut = recover_segment(last, self.epochs)
+            cut = recover_segment(last, found)
             cuts += [] if cut is None else [cut]
         return last.end_offset
+
+
+def _last_below(segments: list[Segment], offset: Offset) -> int:
+    """Of those that begin at or below it, or else the first: its place in the list."""
+    at = bisect_right(segments, offset, key=lambda segment: segment.base_offset)
+    return max(at - 1, 0)
 
 
 def _suffix_of(name: str) -> str:
@@ -187,8 +213,8 @@ def _check_last(segments: list[Segment]) -> None:
         segments[-2].close()
 
 
-def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
-    """Check every batch, cut at the first bad one, and make the indexes and epochs again.
+def recover_segment(segment: Segment, epochs: FoundEpochs) -> Cut | None:
+    """Check every batch, cut at the first bad one, make the indexes again and find the epochs.
 
     `CorruptRecordError` where sound records of the formats before Kafka 0.11 stand: those are not
     read here, and are not cut either.
@@ -202,15 +228,18 @@ def recover_segment(segment: Segment, epochs: LeaderEpochs) -> Cut | None:
             if reason:
                 break
             header = batch.header
+            if header.partition_leader_epoch > epochs.latest:
+                end_before = segment.end_offset if segment.size else epochs.end_offset
+                epochs.begins(header.partition_leader_epoch, end_before, header.base_offset)
             segment.added(
                 header.base_offset, header.last_offset, header.max_timestamp, header.size_bytes
             )
             has_transactions = has_transactions or header.is_transactional
-            if header.partition_leader_epoch > epochs.latest:
-                epochs.assign(header.partition_leader_epoch, header.base_offset)
     except CorruptRecordError as error:
         reason = str(error)
     segment.aborted.forget(is_lost=has_transactions)
+    if segment.size:
+        epochs.end_offset = segment.end_offset
     if segment.size == end:
         return None
     if segment.config.preallocate and not any(file.read(segment.size, HEADER_SIZE)):

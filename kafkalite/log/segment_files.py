@@ -75,7 +75,8 @@ class SegmentFiles:
     def save(self, indexes: SegmentIndexes, *, sync: bool = False) -> None:
         """Write the indexes; the segment rolls or closes. With `sync` those of offsets and times
         are durable then."""
-        self.log.trim()
+        if self.log.trim():
+            self.is_synced = False
         if indexes.save(self._files, self._path, sync=sync):
             self.has_indexes = True
             self.is_synced = False

@@ -174,7 +174,7 @@ class BrokerParts:
             directory,
             self._config,
             sync_metadata=self._storage.sync_metadata,
-            on_refused=partial(self._disk_refused, directory),
+            on_refused=partial(self._upkeep_refused, directory),
             on_sync_refused=self._sync_refused,
             fail=self._fail,
         )
@@ -262,8 +262,8 @@ class BrokerParts:
     def _flush_later(self, partition: Partition) -> None:
         self.housekeeping[partition.directory.location].flusher.flush_later(partition)
 
-    def _disk_refused(self, directory: LogDirectory, error: OSError) -> None:
-        self.replicas.disk_refused(directory, error)
+    def _upkeep_refused(self, directory: LogDirectory, error: OSError) -> None:
+        self.replicas.upkeep_refused(directory, error)
 
     def _sync_refused(self, partition: Partition, error: OSError) -> None:
         """Nobody knows what of its log is on the disk, nor would tell if it was asked again."""

@@ -53,9 +53,18 @@ class FollowedPartition:
         """Whether the metadata has not told of another leader or epoch since."""
         return self.partition.follower is self.core
 
+    def has_to_sync(self) -> bool:
+        """Whether what it has is to be on the disk before more is asked for (`flush.messages`),
+        which tells the leader that it has the rest. `Partition.fetch_on` says when."""
+        partition = self.partition
+        is_held_back = partition.log.is_held_back
+        if is_held_back and partition.flush_later is not None:
+            partition.flush_later(partition)
+        return is_held_back
+
     def is_ready(self, now: TimestampMs) -> bool:
-        """Whether to fetch it, or else to ask again after `core.pause`."""
-        if not self.core.is_ready(now):
+        """Whether to fetch it, or else to ask again after `core.pause`, unless it `has_to_sync`."""
+        if not self.core.is_ready(now) or self.has_to_sync():
             return False
         throttle = self._throttles.of_fetching(self.partition) if self._lags else None
         if throttle is not None and throttle.must_wait(now, is_in_sync=False):

@@ -116,8 +116,11 @@ class IsrProposals:
         now = self._clock.now_ms()
         again: dict[Partition, IsrProposal] = {}
         if isinstance(reply, PartitionsAltered):
-            for (partition, proposal), altered in zip(asked.items(), reply.partitions, strict=True):
-                if _take(partition, proposal, altered, now):
+            # By name: over the wire they come by topic, and from a Kafka in the order of its map.
+            answers = {(each.topic_id, each.partition): each for each in reply.partitions}
+            for partition, proposal in asked.items():
+                altered = answers.get((partition.topic_id, partition.index))
+                if altered is None or _take(partition, proposal, altered, now):
                     again[partition] = proposal
         else:
             assert isinstance(reply, KafkaError)

@@ -45,6 +45,7 @@ class Partition(PartitionWaits):
         "_unseen",
         "config",
         "directory",
+        "fetch_on",
         "flush_later",
         "flushed_ms",
         "follower",
@@ -81,6 +82,8 @@ class Partition(PartitionWaits):
         self.last_high_watermark = Offset(0)
         """While this broker does not lead: it does not fall with a new epoch."""
         self._unseen = UnseenBytes()
+        self.fetch_on: Callable[[], None] | None = None
+        """Asks the leader that is followed for more: all is on the disk that had to be before."""
         self.flush_later: Callable[[Partition], None] | None = None
         """Has the log synced, and calls `synced` then."""
         self.flushed_ms = TimestampMs(0)
@@ -283,8 +286,10 @@ class Partition(PartitionWaits):
         return settled_end(log.recovery_point, log.log_start_offset, self.high_watermark)
 
     def synced(self, now: TimestampMs) -> None:
-        """More of the log is on the disk: let it be seen."""
+        """More of the log is on the disk: let it be seen, or more be fetched."""
         end, leader = self.settled_end, self.leader
+        if leader is None and self.fetch_on is not None:
+            self.fetch_on()
         if leader is not None and end > leader.end_offset and leader.appended(end, now):
             self._see(leader.high_watermark)
 

@@ -73,8 +73,8 @@ class ReplicaFetcher:
         self._session = FollowerSession()
         self._followed: dict[PartitionKey, FollowedPartition] = {}
         self._left_out: dict[PartitionKey, FollowedPartition] = {}
-        """Those that are not in the session: they wait, or are stopped, or the leader was asked
-        where its log ends."""
+        """Those that are not in the session: they wait, also for their disk, or are stopped, or the
+        leader was asked where its log ends."""
         self._asking: dict[FollowedPartition, None] = {}
         """The last of these."""
         self._in_flight = 0
@@ -94,7 +94,12 @@ class ReplicaFetcher:
         self._followed[followed.key] = followed
         self._left_out.pop(followed.key, None)
         self._pause = NO_PAUSE  # The metadata knows better.
-        self._session.want(followed.key, followed.asked())
+        followed.partition.fetch_on = self._fetch_soon
+        if followed.has_to_sync():
+            self._session.leave_out(followed.key)
+            self._left_out[followed.key] = followed
+        else:
+            self._session.want(followed.key, followed.asked())
         self._fetch_soon()
 
     def leave(self, key: PartitionKey) -> None:
@@ -164,7 +169,7 @@ class ReplicaFetcher:
             if followed.is_ready(now):
                 del self._left_out[key]
                 self._session.want(key, followed.asked())
-            else:
+            elif not followed.partition.log.is_held_back:
                 self._call_at(followed.core.pause.until_ms)
 
     def _answered(self, reply: Response | KafkaError) -> None:

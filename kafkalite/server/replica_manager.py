@@ -411,9 +411,14 @@ class ReplicaManager:
     # Told by whoever met an error.
 
     def disk_refused(self, directory: LogDirectory, error: OSError) -> None:
-        """Say so, and find out whether the whole folder has failed."""
+        """Refused it is what a request needs: say so, unless the whole folder has failed."""
         if not self._has_failed(directory, error):
             self.troubles.refused(directory, error)
+
+    def upkeep_refused(self, directory: LogDirectory, error: OSError) -> None:
+        """No request waits for it, and it was told of: find out whether the whole folder has
+        failed."""
+        self._has_failed(directory, error)
 
     def _has_failed(self, directory: LogDirectory, error: OSError) -> bool:
         """Whether the whole folder has, which is carried out."""

@@ -242,9 +242,9 @@ class ReplicaMoves:
 
     def _refused(self, partition: Partition, target: LogDirectory, error: Exception | None) -> None:
         if isinstance(error, OSError):
-            self._replicas.disk_refused(target, error)
+            self._replicas.upkeep_refused(target, error)
         elif isinstance(error, SourceRefusedError) and isinstance(error.__cause__, OSError):
-            partition.refused(error.__cause__)
+            self._replicas.upkeep_refused(partition.directory, error.__cause__)
 
     def _discard(self, move: ReplicaMove) -> None:
         """Have the copy removed."""

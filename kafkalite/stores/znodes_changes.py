@@ -41,7 +41,7 @@ from kafkalite.protocol.messages.metadata_records import (
 from kafkalite.stores import znodes, znodes_deletions
 from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
 from kafkalite.stores.znodes_view import ZnodesView
-from kafkalite.types import BrokerId, ControllerEpoch, ProducerId
+from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, ProducerId
 
 _HELD = (
     ClearElrRecord,
@@ -69,6 +69,7 @@ class ChangePlan:
         self._view = view
         self._epoch = epoch
         self._changes = [change for change in changes if isinstance(change, _HELD)]
+        self._brokers = [change for change in changes if isinstance(change, _OF_BROKERS)]
         for change in changes:
             if not isinstance(change, (*_HELD, *_OF_BROKERS)):
                 raise InvariantError(f"no znode keeps a {type(change).__name__}")
@@ -86,6 +87,15 @@ class ChangePlan:
         """Whose settings it changes, and all that they are then."""
         image = self._folded.image
         return {each: image.configs.get(each, {}) for each in self._folded.delta.configs}
+
+    @property
+    def registered(self) -> dict[BrokerId, BrokerEpoch]:
+        """The lives of brokers that are decided on from now on."""
+        return {
+            BrokerId(each.broker_id): BrokerEpoch(each.broker_epoch)
+            for each in self._brokers
+            if isinstance(each, RegisterBrokerRecord)
+        }
 
     def operations(self) -> Iterator[Operation]:
         """All of them, in an order that can be done."""
@@ -112,7 +122,8 @@ class ChangePlan:
     def _create(self, topic: TopicImage) -> Iterator[Operation]:
         config = znodes.write_config(self._folded.image.topic_config(topic.name))
         yield from self._write(f"{znodes.CONFIG}/topics/{topic.name}", config)
-        yield from self._write(znodes.topic_path(topic.name), _topic_data(topic))
+        data = znodes.write_topic(_topic_node(topic))
+        yield from self._write(znodes.topic_path(topic.name), data)
         was_there = self._view.topic_node(topic.name) is not None
         folders = self._view.partition_folders.get(topic.name)
         if not was_there or folders is None:
@@ -121,10 +132,13 @@ class ChangePlan:
             yield from self._create_partition(topic.name, index, partition, folders or ())
 
     def _grow(self, before: TopicImage, after: TopicImage) -> Iterator[Operation]:
-        data = _topic_data(after)
         node = self._view.node(znodes.topic_path(after.name))
         assert node is not None, f"{after.name} is in the image and not in the view"
-        if znodes.read_topic(node.data) != znodes.read_topic(data):
+        stands = znodes.read_topic(node.data)
+        # A tool has added partitions, of which the controller has not decided who leads them.
+        wanted = _topic_node(after, stands.partitions[len(after.partitions) :])
+        if stands != wanted:
+            data = znodes.write_topic(wanted)
             yield SetData(znodes.topic_path(after.name), data, node.stat.version)
         folders = self._view.partition_folders.get(after.name, frozenset())
         for index, partition in enumerate(after.partitions):
@@ -216,13 +230,10 @@ def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Oper
     yield tuple(chunk)
 
 
-def _topic_data(topic: TopicImage) -> bytes:
-    return znodes.write_topic(
-        TopicNode(
-            topic.id,
-            tuple(
-                Assignment(each.replicas, each.adding_replicas, each.removing_replicas)
-                for each in topic.partitions
-            ),
-        )
+def _topic_node(topic: TopicImage, further: tuple[Assignment, ...] = ()) -> TopicNode:
+    """`further`: partitions that stand there behind those of the image."""
+    known = (
+        Assignment(each.replicas, each.adding_replicas, each.removing_replicas)
+        for each in topic.partitions
     )
+    return TopicNode(topic.id, (*known, *further))

@@ -8,18 +8,95 @@ controller has written another one.
 A controller of Kafka that is elected while the broker is there leaves the state as it is, and has
 the broker lead in the same leader epoch. What it says holds.
 
+A broker may die and come back while a commit is under way, or before the controller has heard of
+it. Then a state is younger than the registration, and about the earlier life all the same:
+
+- The broker itself leads nothing before it is registered. Where it led nothing in a leader epoch,
+  whatever names it in that one is about its earlier life: who elects raises the epoch. It registers
+  again, so that the state is the older one, for everybody.
+- The controller has nobody lead whose present life it has not decided on.
+
+Kafka's brokers act by what the controller tells them, and it names the life that it means (the
+broker's epoch in each of its requests).
+
 Source: Kafka's `KafkaController.initializeControllerContext`, `processBrokerChange` (of brokers
-that bounced).
+that bounced), `AbstractControllerBrokerRequestBatch`, `ZkSupport.isBrokerEpochStale`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import MetadataImage, PartitionImage
 from kafkalite.ports.zookeeper import Node
 from kafkalite.stores import znodes
-from kafkalite.types import BrokerId
+from kafkalite.stores.znodes import StateNode
+from kafkalite.types import NO_LEADER, BrokerEpoch, BrokerId
+
+
+class Lives:
+    """Of the brokers that one view knows."""
+
+    def __init__(
+        self, nodes: Mapping[str, Node], broker_id: BrokerId, session_id: Callable[[], int]
+    ) -> None:
+        """`nodes`: what was read, by path; `session_id`: of the broker that reads."""
+        self._nodes = nodes
+        self._broker_id = broker_id
+        self._session_id = session_id
+        self._decided_on: dict[BrokerId, BrokerEpoch] | None = None
+        """The lives that this controller knows; None: it is not the controller."""
+        self.is_named_too_late = False
+        """Whether a state that is younger than this broker's registration is about an earlier
+        life: it is to register again."""
+
+    def begin_term(self, brokers: Mapping[BrokerId, BrokerEpoch]) -> None:
+        """This broker is the controller, and begins with those."""
+        self._decided_on = dict(brokers)
+
+    def end_term(self) -> None:
+        """It decides no more."""
+        self._decided_on = None
+
+    def decides_on(self, broker: BrokerId, epoch: BrokerEpoch) -> None:
+        """What the controller writes from now on is about that life."""
+        if self._decided_on is not None:
+            self._decided_on[broker] = epoch
+
+    def is_in_doubt(self, path: str, state: StateNode, before: PartitionImage | None) -> bool:
+        """Whether the state, which stands at `path`, is about an earlier life of its leader, as far
+        as is known now. `before`: what the image says of the partition."""
+        leader = state.leader
+        if leader == NO_LEADER:
+            return False
+        if leader == self._broker_id and not self._is_registered():
+            return True
+        registered = self._nodes.get(znodes.broker_path(leader))
+        if registered is None:
+            return False
+        if is_earlier(self._nodes[path], self._nodes, leader):
+            return True
+        epoch = registered.stat.czxid
+        if self._decided_on is not None and self._decided_on.get(leader) != epoch:
+            return True
+        led_nothing = (
+            before is not None
+            and before.leader == NO_LEADER
+            and before.leader_epoch == state.leader_epoch
+        )
+        if leader != self._broker_id or not led_nothing or is_confirmed(self._nodes, leader):
+            return False
+        self.is_named_too_late = True
+        return True
+
+    def leads_in_doubt(self, broker: BrokerId) -> bool:
+        """Whether it leads by such a state all the same."""
+        is_here = broker != self._broker_id or self._is_registered()
+        return is_here and is_confirmed(self._nodes, broker)
+
+    def _is_registered(self) -> bool:
+        mine = self._nodes.get(znodes.broker_path(self._broker_id))
+        return mine is not None and mine.stat.ephemeral_owner == self._session_id()
 
 
 def is_earlier(state: Node, nodes: Mapping[str, Node], broker: BrokerId) -> bool:

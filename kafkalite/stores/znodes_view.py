@@ -32,6 +32,7 @@ from kafkalite.metadata.store import BrokerRegistration, LiveBroker
 from kafkalite.ports.zookeeper import Node
 from kafkalite.stores import znodes, znodes_deletions, znodes_lives
 from kafkalite.stores.znodes import StateNode, TopicNode
+from kafkalite.stores.znodes_lives import Lives
 from kafkalite.types import (
     NO_LEADER,
     ZERO_UUID,
@@ -50,8 +51,12 @@ T = TypeVar("T")
 class ZnodesView:
     """One reader's. `put` whatever was read, then `refresh`."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, broker_id: BrokerId = NO_LEADER, session_id: Callable[[], int] = lambda: 0
+    ) -> None:
+        """`broker_id`: whose view it is, in the session of that number."""
         self._nodes: dict[str, Node] = {}
+        self.lives = Lives(self._nodes, broker_id, session_id)
         self._below: dict[str, dict[str, None]] = {}
         self._topics: dict[str, TopicNode] = {}
         self._states: dict[str, StateNode | None] = {}
@@ -118,10 +123,12 @@ class ZnodesView:
     def end_term(self) -> None:
         """It decides no more."""
         self._overtaken = None
+        self.lives.end_term()
 
     def version_decided_on(self, path: str, newest: int) -> int:
         """Of a state, or of the block of producer ids, which another may have set meanwhile: then
-        what is written behind that version is not done. `newest`: as far as the view goes."""
+        what is written behind that version is not done. `newest`: as far as the view goes. Settings
+        are changed each by itself, and of what others ask for the controller is told."""
         return newest if self._overtaken is None else self._overtaken.get(path, newest)
 
     def put(self, path: str, node: Node | None, *, is_ours: bool = False) -> None:
@@ -132,7 +139,7 @@ class ZnodesView:
         if self._overtaken is not None:
             if is_ours or node is None:
                 self._overtaken.pop(path, None)
-            elif before and before.stat.version != node.stat.version and _is_decided_on(path):
+            elif before and before.stat.version != node.stat.version:
                 self._overtaken.setdefault(path, before.stat.version)
         parent, _, name = path.rpartition("/")
         if node is None:
@@ -368,7 +375,7 @@ class ZnodesView:
         partition = PartitionImage(
             replicas=assignment.replicas,
             isr=state.isr,
-            leader=self._leader(name, path, state.leader),
+            leader=self._leader(name, path, state, old),
             leader_epoch=state.leader_epoch,
             partition_epoch=self._nodes[path].stat.version,
             removing_replicas=assignment.removing,
@@ -377,11 +384,13 @@ class ZnodesView:
         )
         return old if old == partition else partition
 
-    def _leader(self, topic: str, path: str, named: BrokerId) -> BrokerId:
-        if not znodes_lives.is_earlier(self._nodes[path], self._nodes, named):
-            return named
+    def _leader(
+        self, topic: str, path: str, state: StateNode, old: PartitionImage | None
+    ) -> BrokerId:
+        if not self.lives.is_in_doubt(path, state, old):
+            return state.leader
         self._outlived[topic] = None
-        return named if znodes_lives.is_confirmed(self._nodes, named) else NO_LEADER
+        return state.leader if self.lives.leads_in_doubt(state.leader) else NO_LEADER
 
     def _as_it_stands(self, topic: TopicImage) -> TopicImage:
         states = (
@@ -426,12 +435,6 @@ class ZnodesView:
         except ValueError as error:
             _log.warning("The znode %s is passed over: %s", path, error)
             return None
-
-
-def _is_decided_on(path: str) -> bool:
-    """Whether the controller's next change of it follows from what is in it. Settings are changed
-    each by itself; of what others ask for it is told."""
-    return path == znodes.PRODUCER_IDS or path.endswith("/state")
 
 
 def incarnation_of(epoch: int) -> Uuid:

@@ -36,11 +36,17 @@ class ZooKeeperRegistration:
         self._reader = reader
         self._clock = clock
         self._wanted: BrokerRegistration | None = None
+        self._made: BrokerRegistration | None = None
         self._is_under_way = False
 
     def want(self, registration: BrokerRegistration) -> None:
         """`consider` it."""
         self._wanted = registration
+
+    def again(self) -> None:
+        """As a new life, with what was registered last. `consider` it."""
+        if not self._is_under_way:
+            self._wanted = self._wanted or self._made
 
     @property
     def is_seen(self) -> bool:
@@ -68,7 +74,7 @@ class ZooKeeperRegistration:
         if node is not None:
             operations.insert(0, Delete(path))
         self._is_under_way = True
-        self._wanted = None
+        self._wanted, self._made = None, wanted
 
         def done(result: tuple[Done, ...] | Refused) -> None:
             self._is_under_way = False

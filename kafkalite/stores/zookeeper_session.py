@@ -93,7 +93,7 @@ class ZooKeeperMetadataSession:
         self._store = store
         self.broker_id = broker_id
         self._listener = listener
-        self._view = ZnodesView()
+        self._view = ZnodesView(broker_id, lambda: self._zookeeper.id)
         self._watchers: list[ImageWatcher] = []
         self._term: ZooKeeperTerm | None = None
         self._committing = False
@@ -140,6 +140,7 @@ class ZooKeeperMetadataSession:
         """See `MetadataSession`. All was read anew after the election."""
         if self._is_open:
             view = self._view
+            view.lives.begin_term({id: each.epoch for id, each in view.image.brokers.items()})
             on_loaded(Loaded(view.image_to_decide_on(), view.live_brokers(), tuple(view.going)))
 
     def commit(
@@ -170,6 +171,8 @@ class ZooKeeperMetadataSession:
             self._consider()
             return
         self._committing = True
+        for id, life in plan.registered.items():
+            self._view.lives.decides_on(id, life)
 
         def done(refused: Refused | None) -> None:
             self._committing = False
@@ -253,12 +256,20 @@ class ZooKeeperMetadataSession:
         first = not self._is_whole
         self._is_whole = True
         self._fold(is_first=first)
+        if self._view.lives.is_named_too_late:
+            self._view.lives.is_named_too_late = False
+            self._registration.again()
         self._consider()
         term = self._term
         if term is not None:
             term.look()
-            if not self._committing:
-                term.tidy()
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """While a commit is under way the controller decides on nothing, and who takes its place
+        is to find what was asked for."""
+        if self._term is not None and not self._committing and not self._term.is_telling:
+            self._term.tidy()
 
     def _settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
         self._fold()
@@ -371,7 +382,17 @@ class ZooKeeperMetadataSession:
         if delta is None:
             on_done(result)
             return
-        self._store.spread(lambda: on_done(result))
+        term = self._term
+
+        def told() -> None:
+            if term is not None:
+                term.is_telling = False
+            on_done(result)
+            self._tidy()
+
+        if term is not None:
+            term.is_telling = True
+        self._store.spread(told)
 
     def _commit_failed(self, refused: Refused, on_done: Callable[[CommitResult], None]) -> None:
         lost = refused.failure in (Failure.CONNECTION_LOST, Failure.SESSION_OVER)

@@ -48,6 +48,8 @@ class ZooKeeperTerm:
         self._on_folder_failed = on_folder_failed
         self._settings_of = settings_of
         self._edited: dict[ConfigResource, None] = {}
+        self.is_telling = False
+        """A commit is done, and not all brokers have folded it: its answer waits."""
 
     def configs_changed(self, resources: Iterable[ConfigResource], own: OwnConfigs) -> None:
         """Settings of those were folded; `own`: what the controller has committed. Another may have

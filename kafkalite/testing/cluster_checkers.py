@@ -3,6 +3,7 @@ claim and what is on their disks.
 
     AcknowledgedAreKept      what acks=all acknowledged at an offset is what stands there ever after
     OneLeaderAnEpoch         no two brokers lead a partition in the same leader epoch
+    OneIsrAnEpoch            by one partition epoch, leader and metadata have the same in sync
     HighWatermarksRise       within one epoch of a leader, no client sees a high watermark fall
     LogsAgree                what two replicas have below both their high watermarks is the same
     OnceAndInOrder           an idempotent producer's records stand once each, in their order
@@ -12,7 +13,7 @@ Each raises `ViolationError`, as those of `testing.checkers`."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -102,6 +103,22 @@ class OneLeaderAnEpoch:
         demand(
             first == broker_id,
             f"{partition} is led by brokers {first} and {broker_id} in epoch {epoch}",
+        )
+
+
+class OneIsrAnEpoch:
+    """As leaders and the metadata have it."""
+
+    def __init__(self) -> None:
+        self._isr: dict[tuple[TopicPartition, int], frozenset[int]] = {}
+
+    def has(self, partition: TopicPartition, partition_epoch: int, isr: Collection[int]) -> None:
+        """Somebody holds these to be in sync by that epoch of the partition."""
+        first = self._isr.setdefault((partition, partition_epoch), frozenset(isr))
+        demand(
+            first == frozenset(isr),
+            f"{sorted(first)} and {sorted(isr)} are in sync for {partition} in partition epoch "
+            f"{partition_epoch}",
         )
 
 

@@ -126,7 +126,7 @@ class ProcessFiles:
 
     def die_within(self, changes: int) -> None:
         """Let the process die at its change of that number from now, counted from 1. Of an append
-        a part may be written, of anything else nothing."""
+        a part may be written, of a folder some files may be removed, of anything else nothing."""
         self._steps_left = changes
 
     def spare(self) -> None:
@@ -227,8 +227,13 @@ class ProcessFiles:
 
     def remove_folder(self, path: str) -> None:
         """See `Files`."""
-        self.change()
+        self.change(lambda: self._remove_some(path))
         self._disk.remove_folder(path)
+
+    def _remove_some(self, path: str) -> None:
+        names = self._disk.list(path) if self._disk.is_folder(path) else []
+        for name in names[: self.part_of(len(names))]:
+            self._disk.remove(f"{path}/{name}")
 
     def sync_file(self, path: str) -> None:
         """See `Files`."""

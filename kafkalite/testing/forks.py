@@ -27,12 +27,20 @@ _about_to_fork: Final[set[AbstractEventLoop]] = set()
 """Loops whose callbacks fork once it is their turn: meanwhile they rest, too."""
 
 
+class _Fork:
+    """One that is about to be, or is under way."""
+
+    def __init__(self) -> None:
+        self.is_done = threading.Event()
+        """Upon it the loops go on."""
+        self.has_turn = False
+
+
 class _Forks(threading.local):
     """Of one thread. A signal's handler may fork while another fork of its thread is about to."""
 
     def __init__(self) -> None:
-        self.under_way: list[tuple[threading.Event, bool]] = []
-        """The event upon which the loops go on, and whether it is this one's turn."""
+        self.under_way: list[_Fork] = []
 
 
 _forks: Final = _Forks()
@@ -49,9 +57,11 @@ def rest_while_forking(loop: AbstractEventLoop, ended: Future[None]) -> None:
 
 
 def _rest() -> None:
-    here, done = _loop_here(), threading.Event()
-    _forks.under_way.append((done, _take_turn(here)))
-    resting = [(loop, _ask(loop, done)) for loop in tuple(_running) if loop is not here]
+    fork = _Fork()
+    _forks.under_way.append(fork)  # A Ctrl-C amid what follows keeps nobody from forking.
+    here = _loop_here()
+    fork.has_turn = _take_turn(here)
+    resting = [(loop, _ask(loop, fork.is_done)) for loop in tuple(_running) if loop is not here]
     for loop, rests in resting:
         tries = int(_PATIENCE_S / _LOOK_AGAIN_S)
         while tries and _is_awake(loop) and not rests.wait(_LOOK_AGAIN_S):
@@ -96,9 +106,9 @@ def _loop_here() -> AbstractEventLoop | None:
 
 
 def _go_on() -> None:
-    done, has_turn = _forks.under_way.pop()
-    done.set()
-    if has_turn:
+    fork = _forks.under_way.pop()
+    fork.is_done.set()
+    if fork.has_turn:
         _turn.release()
 
 

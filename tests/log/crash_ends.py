@@ -1,7 +1,8 @@
 """What a disk may have after a process has died, or the power has gone.
 
 After a loss of power what was not synced is gone with its name, or its name is there without its
-bytes, with half of them, or all. Files smaller than a sector are there or not.
+bytes, with zeros in their place, with half of them, or all. Files smaller than a sector are there
+or not.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ class End:
     keeps_names: bool = False
     kept: Callable[[str, int], int] | None = None
     """How many of so many bytes that were not synced."""
+    zeros: bool = False
+    """Whether zeros stand for the others."""
 
     def come(self, disk: MemoryFiles) -> None:
         if self.keeps_names:
             keep_names(disk, "")
         if self.kept is not None:
-            disk.crash(self.kept)
+            disk.crash(self.kept, zeros=self.zeros)
             disk.make_folder("")
 
 
@@ -66,6 +69,7 @@ ENDS = (
     End("killed"),
     End("all unsynced is gone", kept=nothing),
     End("names without bytes", keeps_names=True, kept=nothing),
+    End("zeros for bytes", keeps_names=True, kept=nothing, zeros=True),
     End("half of the bytes", keeps_names=True, kept=half),
     End("small files alone", keeps_names=True, kept=small_files),
     End("bytes without syncs", keeps_names=True, kept=everything),

@@ -24,7 +24,7 @@ from kafkalite.log.partition_log import PartitionLog
 from kafkalite.log.retention import delete_old_segments
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.testing.faults import ProcessFiles
-from kafkalite.types import BrokerId, Offset, TopicPartition, Uuid
+from kafkalite.types import BrokerId, LeaderEpoch, Offset, TopicPartition, Uuid
 from tests.log.crash_ends import End, every_end, keep_names
 from tests.log.log_fixtures import (
     FOLDER,
@@ -59,9 +59,26 @@ def opened(files: Files, *, recovery_point: int = 0, log_start_offset: int = 0) 
 
 
 def filled(log: PartitionLog, records: int) -> None:
-    """One record a batch, two batches a segment, all of one producer."""
+    """One record a batch, two batches a segment, all of one producer; each third is a new
+    leader's."""
     for sequence in range(log.end_offset, log.end_offset + records):
-        append(log, idempotent(sequence))
+        append(log, idempotent(sequence), epoch=epoch_of(sequence))
+
+
+def epoch_of(offset: int) -> LeaderEpoch:
+    return LeaderEpoch(offset // 3)
+
+
+def check_epochs(log: PartitionLog, may_begin_at: set[int]) -> None:
+    """They are those of the batches, each from its first one on; but where retention was at work,
+    of which the disk knows in the one file and not in the other, they may begin later."""
+    begin = log.epochs.starts[0].start_offset if log.epochs.starts else log.end_offset
+    assert begin in may_begin_at
+    firsts: dict[int, int] = {}
+    for header in headers(stored(log)):
+        if header.base_offset >= begin:
+            firsts.setdefault(header.partition_leader_epoch, header.base_offset)
+    assert log.epochs.starts == tuple(firsts.items())
 
 
 @dataclass
@@ -101,7 +118,8 @@ def crashes(end: End, records: int, *, synced: bool, step: Step) -> Iterator[Cra
 
 def check(crash: Crash, *, may_begin_at: set[int], appended: int = 0) -> PartitionLog:
     """What is left is a piece of what was there, without holes, and can be gone on with."""
-    log = opened(crash.disk)
+    log = opened(crash.disk, recovery_point=crash.synced_end)
+    check_epochs(log, may_begin_at | ({0} if not log.end_offset else set()))
     records = len(crash.whole) // SIZE
     found = [header.base_offset for header in headers(stored(log))]
     assert found == list(range(log.first_segment_offset, log.end_offset))
@@ -246,24 +264,25 @@ def torn(disk: MemoryFiles) -> None:
     disk.crash(lambda path, unsynced: unsynced)
 
 
-@pytest.mark.parametrize("log_start_offset", [0, 3])
+@pytest.mark.parametrize(("log_start_offset", "recovery_point"), [(0, 0), (3, 0), (0, 4)], ids=str)
 @every_end
-def test_a_recovery(end: End, log_start_offset: int) -> None:
+def test_a_recovery(end: End, log_start_offset: int, recovery_point: int) -> None:
     undisturbed = MemoryFiles(models_crashes=True)
     torn(undisturbed)
-    expected = opened(undisturbed, log_start_offset=log_start_offset)
+    expected = opened(undisturbed, log_start_offset=log_start_offset, recovery_point=recovery_point)
     assert expected.end_offset == 5
+    assert [start.epoch for start in expected.epochs.starts] == [0, 1][log_start_offset // 3 :]
     for steps in count(1):
         disk = MemoryFiles(models_crashes=True)
         torn(disk)
         files = ProcessFiles(disk, SeededEntropy(steps), on_death=lambda: None)
         files.die_within(steps)
         with suppress(OSError):
-            opened(files, log_start_offset=log_start_offset)
+            opened(files, log_start_offset=log_start_offset, recovery_point=recovery_point)
         has_died = files.is_dead
         files.die()
         end.come(disk)
-        log = opened(disk, log_start_offset=log_start_offset)
+        log = opened(disk, log_start_offset=log_start_offset, recovery_point=recovery_point)
         assert (log.log_start_offset, log.end_offset) == (log_start_offset, 5)
         assert stored(log) == stored(expected)
         assert log.epochs.starts == expected.epochs.starts

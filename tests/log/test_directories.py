@@ -373,7 +373,7 @@ def test_a_damaged_checkpoint_is_told_and_counts_as_empty(
     assert line.startswith(f"/data/logs/{name} is damaged, and counts as empty: ")
 
 
-@pytest.mark.parametrize("left", [b"\0", b"version: 0\n", b"junk", b"version: 0\ntopic_id: %"])
+@pytest.mark.parametrize("left", [b"\0v", b"version: 0\n", b"junk", b"version: 0\ntopic_id: %"])
 def test_a_damaged_partition_metadata_is_one_partitions_trouble(
     files: MemoryFiles, left: bytes
 ) -> None:
@@ -388,13 +388,14 @@ def test_a_damaged_partition_metadata_is_one_partitions_trouble(
     assert again.logs == {}
 
 
+@pytest.mark.parametrize("left", [b"", bytes(43)], ids=["empty", "zeros"])
 def test_a_partition_metadata_whose_bytes_a_loss_of_power_took_is_written_again(
-    files: MemoryFiles,
+    files: MemoryFiles, left: bytes
 ) -> None:
     directory = open_directory(files)
     open_orders(directory).folder.make()
     directory.abandon()
-    files.replace("orders-3/partition.metadata", b"")
+    files.replace("orders-3/partition.metadata", left)
     again = open_directory(files)
     assert again.read_topic_id(ORDERS) is None
     assert open_orders(again).folder.topic_id == TOPIC_ID

@@ -33,7 +33,6 @@ def in_file(files: MemoryFiles) -> str:
 
 def test_each_change_is_in_the_file(files: MemoryFiles) -> None:
     epochs = epochs_of(files)
-    assert in_file(files) == "0\n0\n"
     assert epochs.latest == -1
     epochs.assign(LeaderEpoch(0), Offset(0))
     epochs.assign(LeaderEpoch(3), Offset(10))
@@ -105,10 +104,29 @@ def test_the_epoch_of_an_offset(files: MemoryFiles) -> None:
     assert [epochs.epoch_at(Offset(offset)) for offset in (4, 5, 9, 10, 99)] == [-1, 2, 2, 4, 4]
 
 
-@pytest.mark.parametrize("content", ["junk", "0\n2\n1 0\n", "1\n0\n", "0\n1\nx 0\n", "0\n1\n1 x\n"])
-def test_a_damaged_file_counts_as_empty(files: MemoryFiles, content: str) -> None:
+TORN = "0\n2\n0 0\n12 1"
+"""Where `10` was written."""
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "\0" * 8, "junk", "0\n2\n1 0\n", "1\n0\n", "0\n1\nx 0\n", "0\n1\n1 x\n", TORN],
+)
+def test_what_was_not_written_so_tells_nothing_and_is_known_to(
+    files: MemoryFiles, content: str
+) -> None:
     files.replace(f"t-0/{FILE_NAME}", content.encode())
-    assert pairs(LeaderEpochs.load(files, "t-0")) == []
+    epochs = LeaderEpochs.load(files, "t-0")
+    assert pairs(epochs) == []
+    assert epochs.is_lost
+
+
+def test_that_there_are_none_is_told(files: MemoryFiles) -> None:
+    epochs = LeaderEpochs.load(files, "t-0")
+    assert epochs.is_lost
+    epochs.become([])
+    assert in_file(files) == "0\n0\n"
+    assert not LeaderEpochs.load(files, "t-0").is_lost
 
 
 def test_changes_are_durable_when_saved_with_sync(files: MemoryFiles) -> None:

@@ -70,6 +70,22 @@ def test_all_logs_together_take_no_more_than_the_room() -> None:
         assert content(files, number) == content(unlimited, number)
 
 
+def test_logs_that_a_crash_left_share_the_room_before_they_grow() -> None:
+    """Their indexes were made again, and the disk lacks them."""
+    files = MemoryFiles()
+    for number in range(LOGS):
+        log = opened(files, None, number)
+        grow(log)
+        log.release_files()
+    room = LoadedIndexes(LIMIT_BYTES)
+    logs = [opened(files, room, number, clean=False) for number in range(LOGS)]
+    held = sum(log.segments[-1].held.size_bytes for log in logs)
+    assert LIMIT_BYTES / 2 < held <= LIMIT_BYTES + LOGS * LEAST_BYTES
+    assert held - LOGS * LEAST_BYTES < room.size_bytes <= LIMIT_BYTES
+    for log in logs:
+        check_reads(log, *range(0, BATCHES, 50), BATCHES - 1)
+
+
 def test_a_segment_that_a_roll_began_is_in_the_room_too() -> None:
     room = LoadedIndexes(LIMIT_BYTES)
     log = opened(MemoryFiles(), room)

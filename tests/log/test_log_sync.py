@@ -129,6 +129,33 @@ def test_flush_messages_says_when(flush_messages: int, held: list[bool]) -> None
     assert log.flush_at == 3 + flush_messages
 
 
+@pytest.mark.parametrize("is_syncing", [False, True])
+@pytest.mark.parametrize(("flush_messages", "held"), [(1, [True, True]), (2, [False, True])])
+def test_after_a_cut_flush_messages_counts_from_there(
+    flush_messages: int, held: list[bool], is_syncing: bool
+) -> None:
+    """Else records that a follower gets in place of others are not synced, and nobody waits."""
+    log = open_log(config=TopicConfig(flush_messages=flush_messages))
+    for _ in range(5):
+        append(log, batch())
+    sync = log.begin_sync()
+    sync.run()
+    if not is_syncing:
+        log.end_sync(sync, is_durable=True)
+    truncate_to(log, Offset(2))
+    if is_syncing:
+        log.end_sync(sync, is_durable=True)
+        assert log.recovery_point == 0
+        assert log.end_offset >= log.flush_at
+        log.sync()
+    seen = []
+    for _ in range(2):
+        append(log, batch())
+        assert log.is_held_back == (log.end_offset >= log.flush_at)
+        seen.append(log.is_held_back)
+    assert seen == held
+
+
 def test_a_roll_asks_for_a_sync_that_nobody_has_to_wait_for() -> None:
     log = open_log(config=ONE_A_SEGMENT)
     append(log, batch())

@@ -74,6 +74,27 @@ def test_a_new_segment_has_its_full_size_and_is_cut_to_what_it_holds_when_it_rol
     assert sizes(tmp_path) == {".log": 3 * ONE, "3.log": ONE}
 
 
+@pytest.mark.parametrize("how", ["rolls", "stops", "is let go, and rolls"])
+def test_that_it_is_cut_is_synced_too(files: OsFiles, how: str) -> None:
+    """Or a loss of power leaves zeros behind its records, and below the recovery point nobody looks
+    for them: whoever reads there gets them."""
+    log = open_log(files, CONFIG._replace(index_interval_bytes=1))
+    fill(log, 3)
+    active = log.segments[0]
+    active.held.let_go()
+    log.sync()
+    assert active.files.is_synced
+    if "let go" in how:
+        log.release_files()
+    if how == "stops":
+        log.close()
+    else:
+        log.roll(NOW)
+    assert log.segments[0].name in log.folder.unsynced(log.recovery_point).files
+    log.sync()
+    assert log.folder.unsynced(log.recovery_point).files == ()
+
+
 def test_without_it_the_file_grows(files: OsFiles, tmp_path: Path) -> None:
     log = open_log(files, CONFIG._replace(preallocate=False))
     fill(log, 1)

@@ -30,7 +30,10 @@ from tests.log.test_crash_points import CONFIG, MOST_STEPS, directory_of, filled
 CHECKED, OPENED = TopicPartition("checked", 0), TopicPartition("opened", 0)
 """Beforehand by a worker, and at once."""
 SYNCED, WRITTEN, START = 5, 9, 1
-KILLED, GONE, HALF = ENDS[0], ENDS[1], ENDS[3]
+KILLED, GONE, HALF = (
+    next(end for end in ENDS if end.name == name)
+    for name in ("killed", "all unsynced is gone", "half of the bytes")
+)
 OLD_NAMES = End("bytes without names", kept=everything)
 TWICE = [*((KILLED, end) for end in ENDS), (HALF, GONE), (HALF, OLD_NAMES)]
 """What the two crashes leave: all of what a process had written; or that is torn before already."""

@@ -101,7 +101,7 @@ def test_a_commit_is_folded_everywhere_before_it_is_answered(home: Home) -> None
         assert result.end_offset == two.images[-1].end_offset
         seen.append(list(two.images[-1].topics))
 
-    one.session.commit(one.epoch, (topic("t", 1), partition(1, 0, [1])), done)
+    one.session.commit(one.epoch, (topic("t", 1), partition(1, 0, [3])), done)
     home.settled(lambda: seen == [["t"]])
     assert [t.name for t in two.deltas[-1].created] == ["t"]
     assert one.images[-1] == two.images[-1]
@@ -136,7 +136,7 @@ def test_a_new_watcher_hears_of_all_there_is(home: Home) -> None:
 
 def test_what_is_loaded_is_what_was_committed(home: Home) -> None:
     one = Member(home, 1)
-    one.commit(topic("t", 1), partition(1, 0, [1]))
+    one.commit(topic("t", 1), partition(1, 0, [3]))
     loaded = one.load()
     assert loaded.image == one.images[-1]
     assert loaded.brokers == ()

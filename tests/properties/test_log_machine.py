@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.errors import KafkaError
+from kafkalite.log.checkpoints import PARTITION_METADATA
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.leader_log import append_as_leader
 from kafkalite.log.loaded_indexes import LoadedIndexes
@@ -35,6 +36,7 @@ from kafkalite.types import (
     TimestampMs,
     Uuid,
 )
+from tests.log.crash_ends import keep_names
 from tests.log.log_fixtures import stored
 
 FOLDER = "machine-0"
@@ -412,9 +414,22 @@ class LogMachine(RuleBasedStateMachine):
         self.model.end_offset = self.log.end_offset
         self.model.recovery_point = min(self.model.recovery_point, self.model.end_offset)
 
-    @rule(seed=st.integers(min_value=0, max_value=1 << 30))
-    def crash_and_open(self, seed: int) -> None:
-        self.files.crash(lambda path, unsynced: (seed ^ len(path) * 7919) % (unsynced + 1))
+    @rule(
+        seed=st.integers(min_value=0, max_value=1 << 30),
+        keeps_names=st.booleans(),
+        zeros=st.booleans(),
+    )
+    def crash_and_open(self, seed: int, keeps_names: bool, zeros: bool) -> None:
+        if keeps_names:
+            keep_names(self.files, "")
+
+        def left(path: str, unsynced: int) -> int:
+            share = (seed ^ len(path) * 7919) % (unsynced + 1)
+            # That is always smaller than a sector.
+            is_whole = path.endswith(PARTITION_METADATA) and share
+            return unsynced if is_whole else share
+
+        self.files.crash(left, zeros=zeros)
         self.files.make_folder("")
         self.syncing = None
         self.log = self.open(clean=False)

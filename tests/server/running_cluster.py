@@ -11,7 +11,7 @@ from typing import TypeVar
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode
 from kafkalite.log.files_memory import MemoryFiles
-from kafkalite.metadata.image import PartitionImage, TopicImage
+from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
 from kafkalite.ports.network import Address
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
@@ -53,27 +53,26 @@ class Cluster:
     async def start(self, *ids: int) -> None:
         """Brokers join, or come back."""
         for id in ids:
-            node = self.simulation.network.node(_host(id))
+            node = self.simulation.network.node(host(id))
             files = self.files.setdefault(id, MemoryFiles(models_crashes=True))
             world = self.simulation
             config = BrokerConfig.of(
                 {
                     "node.id": str(id),
-                    "listeners": f"PLAINTEXT://{_host(id)}:{PORT}",
+                    "listeners": f"PLAINTEXT://{host(id)}:{PORT}",
                     "broker.rack": f"rack-{id}",
                     "kafkalite.cluster.id": self.store.cluster_id,
                     **self._settings,
                 }
             )
-            broker = Broker(
-                config,
-                Ports(world.clock, world.entropy, node, files, InlineWorkers()),
-                location=_host(id),
-                store=self.store,
-                checks_views=True,
-            )
-            await broker.__aenter__()
-            self.brokers[id] = broker
+            ports = Ports(world.clock, world.entropy, node, files, InlineWorkers())
+            self.brokers[id] = await self._started(config, ports)
+
+    async def _started(self, config: BrokerConfig, ports: Ports) -> Broker:
+        broker = Broker(
+            config, ports, location=host(config.node_id), store=self.store, checks_views=True
+        )
+        return await broker.__aenter__()
 
     async def stop(self, *ids: int) -> None:
         """In good order."""
@@ -128,8 +127,8 @@ class Cluster:
         request = CreateTopicsRequest(topics=[made], timeout_ms=10_000)
         response = await (await self.client()).ask(request, CREATE, CreateTopicsResponse)
         assert response.topics[0].error_code == ErrorCode.NONE, response
-        await self.wait_until(lambda: topic in self.store.image.topics)
-        return self.store.image.topics[topic]
+        await self.wait_until(lambda: topic in self.metadata.topics)
+        return self.metadata.topics[topic]
 
     async def client(self, broker: int | None = None, name: str = "client") -> Client:
         """The one of that name at that broker, or at the first that runs; connected when it is
@@ -137,7 +136,7 @@ class Cluster:
         id = next(iter(self.brokers)) if broker is None else broker
         if (id, name) not in self._clients:
             network = self.simulation.network.node(name)
-            self._clients[id, name] = await Client.connect(network, Address(_host(id), PORT), name)
+            self._clients[id, name] = await Client.connect(network, Address(host(id), PORT), name)
         return self._clients[id, name]
 
     async def ask(self, broker: int, request: Request, version: int, response: type[R]) -> R:
@@ -211,11 +210,16 @@ class Cluster:
         await self.wait_until(holds)
 
     @property
+    def metadata(self) -> MetadataImage:
+        """What they have agreed on."""
+        return self.store.image
+
+    @property
     def controller(self) -> int:
-        return self.store.image.controller_id
+        return self.metadata.controller_id
 
     def image(self, topic: str, partition: int = 0) -> PartitionImage:
-        return self.store.image.topics[topic].partitions[partition]
+        return self.metadata.topics[topic].partitions[partition]
 
     def leader(self, topic: str, partition: int = 0) -> int:
         return self.image(topic, partition).leader
@@ -258,5 +262,6 @@ def three_brokers(simulation: Simulation, **settings: str) -> AbstractAsyncConte
     return cluster_of(simulation, 1, 2, 3, **settings)
 
 
-def _host(id: int) -> str:
+def host(id: int) -> str:
+    """Of a broker."""
     return f"broker-{id}"

@@ -9,7 +9,11 @@ import pytest
 
 from kafkalite.controller.events import (
     AllocateProducerIds,
+    AlterConfigs,
     AssignDirectories,
+    ConfigEdit,
+    ConfigOperation,
+    ConfigsAltered,
     CreatedTopic,
     CreateTopics,
     DeleteTopics,
@@ -19,6 +23,7 @@ from kafkalite.controller.events import (
     ProducerIdBlock,
     RefusedTopic,
     ReplicaDirectory,
+    ResourceEdits,
     TopicsCreated,
 )
 from kafkalite.controller.replica_events import (
@@ -29,7 +34,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
 )
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.image import MetadataImage
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -212,6 +217,25 @@ async def test_members_without_epochs_are_taken(simulation: Simulation) -> None:
     async with three_brokers(simulation) as cluster:
         answer = await cluster.ask(1, AlterPartitionRequest(broker_id=9), 2, AlterPartitionResponse)
         assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
+@simulated
+async def test_the_controller_alters_by_itself_what_it_takes_for_a_kafkas(
+    simulation: Simulation,
+) -> None:
+    """It was elected after one, of which the image tells still."""
+    async with three_brokers(simulation) as cluster:
+        channel = cluster.brokers[1]._services.controller
+        assert isinstance(channel, ControllerChannel)
+        image = cluster.store.image
+        kafka = image.brokers[BrokerId(2)]._replace(features={})
+        brokers = {**image.brokers, kafka.id: kafka}
+        channel._image = partial(_itself, image._replace(controller_id=kafka.id, brokers=brokers))
+        edit = ConfigEdit("log.retention.ms", ConfigOperation.SET, "77")
+        resource = ConfigResource(ConfigResourceType.BROKER, "1")
+        event = AlterConfigs(None, (ResourceEdits(resource, (edit,)),), BrokerId(1), {})
+        assert isinstance(await answer(cluster, 1, event), ConfigsAltered)
+        channel._image = partial(_itself, image)
 
 
 def _itself(image: MetadataImage) -> MetadataImage:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from kafkalite.errors import ErrorCode, KafkaError
-from kafkalite.metadata.delta import MetadataDelta, TopicChange, difference
+from kafkalite.metadata.delta import MetadataDelta, TopicChange, difference, whole
 from kafkalite.metadata.image import (
     BrokerImage,
     Endpoint,
@@ -120,6 +120,88 @@ def test_leader_and_isr_is_kafkas_byte_by_byte() -> None:
         assert encode(ours, 7) == encode(theirs, 7)
         seen += 1
     assert seen > 3
+
+
+def test_update_metadata_is_kafkas_byte_by_byte() -> None:
+    seen = 0
+    for request, body, to in golden(UpdateMetadataRequest, "UpdateMetadata"):
+        topics = {}
+        for each in request.topic_states:
+            states = sorted(each.partition_states, key=lambda state: state.partition_index)
+            partitions = tuple(
+                PartitionImage(
+                    replicas=ids(state.replicas),
+                    isr=ids(state.isr),
+                    leader=BrokerId(state.leader),
+                    leader_epoch=LeaderEpoch(state.leader_epoch),
+                    partition_epoch=state.zk_version,
+                )
+                for state in states
+            )
+            topics[each.topic_name] = TopicImage(
+                each.topic_name, Uuid(bytes(each.topic_id)), partitions
+            )
+        live = request.live_brokers
+        brokers = {BrokerId(b.id): broker(b.id, b.endpoints[0].port) for b in live}
+        image = MetadataImage(
+            epoch=ControllerEpoch(request.controller_epoch),
+            controller_id=BrokerId(request.controller_id),
+            topics=topics,
+            brokers=brokers,
+        )
+        epochs = {s.controller_epoch for t in request.topic_states for s in t.partition_states}
+        if not epochs <= {request.controller_epoch}:
+            continue  # See above.
+        to_whom = broker(to, epoch=request.broker_epoch)
+        delta = MetadataDelta(created=tuple(topics.values()), brokers=tuple(brokers))
+        ours = list(requests_for(image, delta, to_whom, PLAINTEXT))[-1]
+        assert isinstance(ours, UpdateMetadataRequest)
+        theirs = decode(UpdateMetadataRequest, 8, body, 0)
+        for sent in (ours, theirs):
+            sent.live_brokers.sort(key=lambda each: each.id)
+            for topic_state in sent.topic_states:
+                topic_state.partition_states.sort(key=lambda state: state.partition_index)
+                for state in topic_state.partition_states:
+                    state.offline_replicas.sort()
+        assert encode(ours, 8) == encode(theirs, 8)
+        seen += bool(topics)
+    assert seen > 3
+
+
+def test_what_is_deleted_is_stopped_as_by_kafka_byte_by_byte() -> None:
+    """It says so twice: first that the replicas stop, and then that they go."""
+    seen = 0
+    for request, body, to in golden(StopReplicaRequest, "StopReplica"):
+        (stopped,) = request.topic_states
+        partition = PartitionImage(ids([to]), ids([to]), to, LeaderEpoch(0), 0)
+        topic = TopicImage(stopped.topic_name, uuid(1), (partition,) * 3)
+        image = MetadataImage(
+            epoch=ControllerEpoch(request.controller_epoch),
+            controller_id=BrokerId(request.controller_id),
+        )
+        theirs = decode(StopReplicaRequest, 4, body, 0)
+        theirs.topic_states[0].partition_states.sort(key=lambda state: state.partition_index)
+        if all(state.delete_partition for state in stopped.partition_states):
+            ours = stop_of_deleted(image, topic, broker(to, epoch=request.broker_epoch))
+            assert encode(ours, 4) == encode(theirs, 4)
+            seen += 1
+    assert seen == 3
+
+
+def test_a_partition_is_new_until_its_state_changes() -> None:
+    """A Kafka makes the log of a new one anew where one of its folders has failed. All is told to
+    who joins, and by a new controller."""
+    partitions = tuple(
+        PartitionImage(ids([2]), ids([2]), BrokerId(2), LeaderEpoch(0), epoch) for epoch in (0, 1)
+    )
+    topic = TopicImage("t", uuid(1), partitions)
+    image = MetadataImage(topics={"t": topic}, brokers={BrokerId(2): broker(2)})
+    told = next(
+        each
+        for each in requests_for(image, whole(image), broker(2), PLAINTEXT)
+        if isinstance(each, LeaderAndIsrRequest)
+    )
+    assert [each.is_new for each in told.topic_states[0].partition_states] == [True, False]
 
 
 class SentPeers:

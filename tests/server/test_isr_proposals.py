@@ -167,6 +167,25 @@ def test_what_fails_for_a_reason_that_passes_is_asked_again(
     assert world.partitions[0].leading.isr == {ME, OTHER}
 
 
+def test_each_partition_takes_its_own_answer_in_whatever_order_they_come() -> None:
+    """Over the wire they come by topic."""
+    world = World(3)
+    world.catch_up(0, 1, 2)
+    world.clock.advance(0)
+    world.answer(AlteredPartition(TOPIC_ID, 2, ErrorCode.INELIGIBLE_REPLICA), joined(1), joined(0))
+    assert [each.leading.isr for each in world.partitions] == [{ME, OTHER}, {ME, OTHER}, {ME}]
+    assert [each.leading.proposal for each in world.partitions] == [None, None, None]
+
+
+def test_what_an_answer_leaves_out_is_asked_again() -> None:
+    world = World(2)
+    world.catch_up(0, 1)
+    world.clock.advance(0)
+    world.answer(joined(1))
+    world.clock.advance(RETRY_MS)
+    assert [each.partition for each in world.asked[1].partitions] == [0]
+
+
 def test_what_is_out_of_date_is_not_asked_again() -> None:
     world = World()
     world.catch_up(0)

@@ -22,6 +22,7 @@ from kafkalite.testing.cluster_checkers import (
     HighWatermarksRise,
     LogsAgree,
     OnceAndInOrder,
+    OneIsrAnEpoch,
     OneLeaderAnEpoch,
 )
 from kafkalite.testing.record_checkers import values_in
@@ -61,6 +62,7 @@ class ClusterWorld:
         """Their nodes."""
         self.kept = AcknowledgedAreKept()
         self.leaders = OneLeaderAnEpoch()
+        self.in_sync = OneIsrAnEpoch()
         self.high_watermarks = HighWatermarksRise()
         self.logs = LogsAgree()
         self.order = OnceAndInOrder()

@@ -35,6 +35,8 @@ from kafkalite.testing.cluster_checkers import LogSeen
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, Uuid, format_uuid
+from tests.simulation.power import lose_power
+from tests.simulation.world import dice_of
 
 PORT = 9092
 PASSING = "passing"
@@ -207,6 +209,7 @@ class Machines:
         self.ids = ids
         self.store = MemoryStore(format_uuid(simulation.entropy.uuid()), simulation.clock)
         self.disks = {id: MemoryFiles(models_crashes=True) for id in ids}
+        self._dice = dice_of(simulation, "power")
         self.lives: dict[int, _Life] = {}
         """Of those that run."""
         self._lost: set[int] = set()
@@ -262,14 +265,17 @@ class Machines:
         files.refusal_probability = probability
         clock.call_at(clock.now_ms() + for_ms, files.spare)
 
-    def kill(self, id: int, *, loses_power: bool = False) -> None:
-        """SIGKILL; or a loss of power, with which all goes that was not synced."""
+    def kill(self, id: int, *, loses_power: bool = False, loses_all: bool = False) -> None:
+        """SIGKILL; or a loss of power, which may take what was not synced, or takes all of it."""
         life = self.lives[id]
         self.say(f"broker {id} {'loses power' if loses_power else 'is killed'}")
         life.files.die()
         self.died(id, life)
         if loses_power:
-            self.disks[id].crash()
+            if loses_all:
+                self.disks[id].crash()
+            else:
+                lose_power(self.disks[id], self._dice)
             self._lost.add(id)
             for each in self.lives.values():
                 each.files.spare()  # See `is_loss_known`.

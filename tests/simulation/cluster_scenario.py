@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import FAIR, Climate
@@ -26,7 +24,7 @@ from tests.simulation.cluster_clients import (
 from tests.simulation.cluster_machines import Machines, host, name_of
 from tests.simulation.cluster_topics import SHORT, Deleter, PassingTopic
 from tests.simulation.scenario import watched
-from tests.simulation.world import Dice
+from tests.simulation.world import Dice, dice_of
 
 IDS = (1, 2, 3)
 TOPICS = {"one": "1", "two": "2"}
@@ -187,6 +185,11 @@ async def look(world: ClusterWorld) -> None:
             if partition.leader is not None:
                 name = name_of(partition.topic, partition.topic_id, partition.index)
                 world.leaders.leads(name, partition.leader.leader_epoch, id)
+                world.in_sync.has(name, partition.leader.partition_epoch, partition.leader.isr)
+        for topic in world.machines.image.topics.values():
+            for index, each in enumerate(topic.partitions):
+                name = name_of(topic.name, topic.id, index)
+                world.in_sync.has(name, each.partition_epoch, each.isr)
         looks += 1
         if looks % 10 == 0:
             for name, logs in world.machines.logs().items():
@@ -198,12 +201,6 @@ async def scenario(simulation: Simulation) -> None:
     """Everything in it is chosen by the simulation's seed."""
     with watched():
         await _scenario(simulation)
-
-
-def dice_of(simulation: Simulation, actor: str) -> Dice:
-    """The same for the same seed and actor."""
-    digest = hashlib.sha256(f"{simulation.seed} {actor}".encode()).digest()
-    return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
 
 
 async def _scenario(simulation: Simulation) -> None:

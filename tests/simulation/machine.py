@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
 
 from kafkalite.config.views import BrokerConfig
@@ -16,6 +15,7 @@ from kafkalite.stores.losses import LostTopicsError
 from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
 from kafkalite.testing.observations import Died, Stopped
+from tests.simulation.power import lose_power
 from tests.simulation.world import BROKER, World
 
 SETTINGS = {
@@ -31,10 +31,6 @@ SETTINGS = {
     # As do snapshots of the metadata.
     "metadata.log.max.record.bytes.between.snapshots": "1500",
 }
-
-
-GROWING = (".log", ".index", ".timeindex", ".snapshot")
-"""Files of which any part may be left."""
 
 
 class _Process:
@@ -199,34 +195,9 @@ class Machine:
         self._world.say("killed")
 
     def lose_power(self) -> None:
-        """What was not synced is gone, or some of it, or none: bytes and names, each on its own."""
+        """What was not synced is gone, or some of it, or none."""
         self.process.kill()
-        if self._dice.chance(0.5):
-            self._keep_names("")
-        mood = self._dice.one_of(["nothing", "something", "everything"])
-
-        def kept(path: str, unsynced: int) -> int:
-            if mood == "something":
-                if path.endswith(GROWING):
-                    return self._dice.between(0, unsynced)
-                return unsynced * self._dice.between(0, 1)  # Less than a sector: all or nothing.
-            return unsynced if mood == "everything" else 0
-
-        def noted(path: str, unsynced: int) -> int:
-            self._by_luck[path] = kept(path, unsynced)
-            return self._by_luck[path]
-
-        self._by_luck.clear()
-        self.disk.crash(noted)
+        lost = lose_power(self.disk, self._dice)
+        self._by_luck = lost.by_luck
         self._has_lost_power = True
-        self._world.say(f"lost power: {mood} unsynced is left")
-
-    def _keep_names(self, folder: str) -> None:
-        """Let names of this folder and those below reach the disk, some of them without a byte of
-        what they name."""
-        if self._dice.chance(0.8):
-            self.disk.sync_folder(folder)
-        for name in self.disk.list(folder):
-            path = f"{folder}/{name}" if folder else name
-            with contextlib.suppress(NotADirectoryError):
-                self._keep_names(path)
+        self._world.say(f"lost power: {lost.mood} unsynced is left")

@@ -74,6 +74,18 @@ def lets_a_mark_fall(patch: Patch) -> None:
     patch.setattr(PartitionLeader, "_advance", fall)
 
 
+def keeps_in_sync_who_left(patch: Patch) -> None:
+    """What the controller agreed to is not what the leader goes by."""
+    commit: Original = PartitionLeader._commit
+
+    def keep(leader: PartitionLeader, isr: Any, partition_epoch: int, now: TimestampMs) -> bool:
+        before = getattr(leader, "_isr_in_order", ())
+        kept: bool = commit(leader, dict.fromkeys((*before, *isr)), partition_epoch, now)
+        return kept
+
+    patch.setattr(PartitionLeader, "_commit", keep)
+
+
 def elects_without_a_new_epoch(patch: Patch) -> None:
     changed: Original = registrations.changed_partition
 
@@ -95,6 +107,7 @@ def forgets_what_producers_sent(patch: Patch) -> None:
         (elects_who_is_out_of_sync, f"{LOST}|{DIFFERENT}"),
         (keeps_what_its_leader_does_not_have, DIFFERENT),
         (elects_without_a_new_epoch, "is led by brokers . and . in epoch"),
+        (keeps_in_sync_who_left, "are in sync for .* in partition epoch"),
         (lets_a_mark_fall, "the high watermark of .* fell"),
         (forgets_what_producers_sent, "has the records of once-"),
     ],

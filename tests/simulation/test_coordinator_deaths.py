@@ -26,7 +26,7 @@ from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import NO_LEADER
 from tests.coordinator.transactions.turned_decisions import turn_decisions
 from tests.simulation.cluster_machines import Machines
-from tests.simulation.cluster_scenario import IDS, LIMIT_MS, dice_of, make_topics
+from tests.simulation.cluster_scenario import IDS, LIMIT_MS, make_topics
 from tests.simulation.committed_reader import CommittedReader
 from tests.simulation.scenario import watched
 from tests.simulation.transaction_scenario import (
@@ -37,6 +37,7 @@ from tests.simulation.transaction_scenario import (
 )
 from tests.simulation.transaction_world import TransactionTalker, TransactionWorld
 from tests.simulation.transactional_writers import TransactionalWriter
+from tests.simulation.world import dice_of
 
 ID = "other"
 """What coordinates it, what has the offsets of its group, and what leads `out-1`, are three."""

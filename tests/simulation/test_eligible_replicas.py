@@ -15,9 +15,10 @@ from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import TopicPartition
 from tests.simulation.cluster_clients import ClusterProducer, ClusterTalker, ClusterWorld
 from tests.simulation.cluster_machines import Machines
-from tests.simulation.cluster_scenario import IDS, dice_of, judge, make_topics, wait_in_sync
+from tests.simulation.cluster_scenario import IDS, judge, make_topics, wait_in_sync
 from tests.simulation.scenario import watched
 from tests.simulation.test_cluster_sabotage import LOST, first_of
+from tests.simulation.world import dice_of
 
 PARTITION = TopicPartition("two", 0)
 
@@ -45,7 +46,7 @@ async def _the_last_in_sync_loses_power(simulation: Simulation) -> None:
         first, second = (id for id in IDS if id != leader)
         for id in (first, second):
             await machines.stop(id)
-        machines.kill(leader, loses_power=True)
+        machines.kill(leader, loses_power=True, loses_all=True)
         for id in (first, second):
             await machines.start(id)
         await world.sleep(5_000)

@@ -16,7 +16,6 @@ from tests.simulation.cluster_scenario import (
     IDS,
     LIMIT_MS,
     ClusterChaos,
-    dice_of,
     make_topics,
     wait_in_sync,
 )
@@ -29,6 +28,7 @@ from tests.simulation.transaction_world import (
     TransactionWorld,
 )
 from tests.simulation.transactional_writers import TransactionalWriter
+from tests.simulation.world import dice_of
 
 DURATION_MS = 6_000
 """Of the part with faults."""

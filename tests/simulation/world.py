@@ -62,6 +62,12 @@ class Dice:
         return choices[self.between(0, len(choices) - 1)]
 
 
+def dice_of(simulation: Simulation, actor: str) -> Dice:
+    """The same for the same seed and actor."""
+    digest = hashlib.sha256(f"{simulation.seed} {actor}".encode()).digest()
+    return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
+
+
 class World:
     """One run."""
 
@@ -106,9 +112,8 @@ class World:
         self._tokens = 0
 
     def dice(self, actor: str) -> Dice:
-        """The same for the same seed and actor."""
-        digest = hashlib.sha256(f"{self.simulation.seed} {actor}".encode()).digest()
-        return Dice(SeededEntropy(int.from_bytes(digest[:8], "big")))
+        """See `dice_of`."""
+        return dice_of(self.simulation, actor)
 
     def talker(self, name: str) -> Talker:
         """How a client of that name asks."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from kafkalite.controller.settings import ControllerSettings
+from kafkalite.metadata.store import CommitResult, Committed, Elected
 from kafkalite.ports.entropy import SeededEntropy
-from kafkalite.ports.zookeeper import Create
+from kafkalite.ports.zookeeper import Create, SetData
+from kafkalite.protocol.messages.metadata_records import RegisterBrokerRecord
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.stores import znodes
 from kafkalite.stores.zookeeper import ZooKeeperStore
 from kafkalite.testing.simulation import Simulation
-from kafkalite.types import NO_LEADER, BrokerId
+from kafkalite.types import NO_LEADER, BrokerId, ControllerEpoch, LeaderEpoch
 from tests.controller.sample_cluster import broker_registration
-from tests.metadata.sample_changes import partition, topic
+from tests.metadata.sample_changes import changed, partition, topic, uuid
 from tests.server.running import simulated
 from tests.stores.zookeeper_cluster import Cluster, Member
 
@@ -141,3 +144,137 @@ async def test_a_kafka_that_is_elected_says_that_the_state_holds(simulation: Sim
     other, second = unnoticed(cluster, 2, 1)
     elect_kafka(cluster)
     assert leads(other) == leads(second) == (2, 0)
+
+
+@simulated
+async def test_what_changes_with_that_election_holds_too(simulation: Simulation) -> None:
+    """It is read at once with it, and names the leader in the epoch in which nobody led."""
+    cluster = Cluster()
+    other, second = unnoticed(cluster, 2, 1)
+    state = znodes.StateNode(TWO, LeaderEpoch(0), (TWO,), ControllerEpoch(2))
+    cluster.hand.multi(
+        [
+            Create(znodes.broker_path(BrokerId(7)), KAFKA, ephemeral=True),
+            Create(znodes.CONTROLLER, znodes.write_controller(BrokerId(7), 0), ephemeral=True),
+            SetData(znodes.state_path("t", 0), znodes.write_state(state)),
+        ],
+        lambda done: None,
+    )
+    life = second.image.brokers[TWO].epoch
+    cluster.turns.drain()
+    assert leads(other) == leads(second) == (2, 0)
+    assert second.image.brokers[TWO].epoch == life
+
+
+def led_by_two(cluster: Cluster) -> tuple[Member, Member, Member]:
+    """Broker 2 leads, and broker 3 is the controller, which decides nothing by itself."""
+    other, first = Member(cluster, 1, candidate=False), Member(cluster, 2, candidate=False)
+    controller = Member(cluster, 3)
+    controller.session.load(lambda loaded: None)
+    controller.commit(topic("t", 1), partition(1, 0, [2, 1], isr=[2, 1]))
+    assert leads(other) == leads(first) == leads(controller) == (2, 0)
+    return other, first, controller
+
+
+def test_who_waits_for_the_end_of_its_earlier_life_leads_nothing() -> None:
+    """Its process was killed, and comes back while ZooKeeper has the session."""
+    cluster = Cluster()
+    other, first, _ = led_by_two(cluster)
+    second = Member(cluster, 2, candidate=False)
+    assert leads(other) == (2, 0), "nobody has heard of it"
+    assert leads(second) == (NO_LEADER, 0)
+    end(first)
+    assert second.session.is_registered
+    assert leads(other) == leads(second) == (NO_LEADER, 0)
+
+
+def test_nor_does_it_if_a_kafka_is_elected_meanwhile() -> None:
+    cluster = Cluster()
+    _, first, controller = led_by_two(cluster)
+    controller.session.resign()
+    end(controller)
+    second = Member(cluster, 2, candidate=False)
+    elect_kafka(cluster)
+    assert leads(first) == (2, 0)
+    assert leads(second) == (NO_LEADER, 0)
+
+
+def held_back(cluster: Cluster, *, by_kafka: bool = False) -> tuple[Member, Member, Member]:
+    """A commit leaves when broker 2, which it names as the leader that it was, has died and come
+    back, be it as one of Kafka. The controller acts on nothing of it. The second: its new life."""
+    other, first, controller = led_by_two(cluster)
+    session: Any = controller.session._zookeeper  # Any: its method is set.
+    multi, held = session.multi, []
+    session.multi = lambda *words: held.append(words)
+    epoch = next(each.epoch for each in controller.heard if isinstance(each, Elected))
+    results: list[CommitResult] = []
+    controller.session.commit(epoch, (changed(uuid(1), 0, isr=[2]),), results.append)
+    end(first)
+    if by_kafka:
+        cluster.write(Create(znodes.broker_path(TWO), KAFKA, ephemeral=True))
+    second = first if by_kafka else Member(cluster, 2, candidate=False)
+    session.multi = multi
+    multi(*held[0])
+    cluster.turns.drain()
+    assert isinstance(results[0], Committed)
+    assert stands(cluster) == (2, 0, [2]), "it was written"
+    return other, second, controller
+
+
+@simulated
+async def test_a_commit_that_leaves_late_names_an_earlier_life(simulation: Simulation) -> None:
+    cluster = Cluster()
+    other, second, controller = held_back(cluster)
+    for each in (other, second, controller):
+        assert leads(each) == (NO_LEADER, 0)
+    led = [each.topics["t"].partitions[0].leader for each in second.images if each.topics]
+    assert set(led) == {NO_LEADER}, "not for a moment"
+    assert second.session.is_registered
+    end(controller)
+    begin_term(cluster, simulation)
+    assert leads(other) == leads(second) == (2, 1)
+    assert stands(cluster) == (2, 1, [2])
+
+
+def test_who_is_named_too_late_registers_again_once() -> None:
+    cluster = Cluster()
+    other, *_ = held_back(cluster)
+    state = cluster.node(znodes.state_path("t", 0))
+    registered = cluster.node(znodes.broker_path(TWO))
+    assert state is not None
+    assert registered is not None
+    assert registered.stat.czxid == state.stat.mzxid + 1, "it is the next thing that happened"
+    lives = {each.brokers[TWO].epoch for each in other.images if TWO in each.brokers}
+    assert len(lives) == 3
+
+
+def test_it_does_not_do_so_while_it_does() -> None:
+    """It may be found out again before it has read that it has."""
+    cluster = Cluster()
+    one = Member(cluster, 1)
+    registration = one.session._registration
+    for _ in range(2):
+        registration.again()
+        registration.consider()
+    cluster.turns.drain()
+    lives = {each.brokers[BrokerId(1)].epoch for each in one.images if each.brokers}
+    assert len(lives) == 2
+
+
+def test_the_controller_tells_no_later_life_of_what_it_decided_before() -> None:
+    """A broker of Kafka would lead by what it is told."""
+    cluster = Cluster()
+    other, _, controller = held_back(cluster, by_kafka=True)
+    assert leads(other) == (2, 0), "to others it is what is written"
+    assert leads(controller) == (NO_LEADER, 0)
+    registered = RegisterBrokerRecord(broker_id=2, broker_epoch=controller.image.brokers[TWO].epoch)
+    controller.commit(registered, changed(uuid(1), 0, leader=2))
+    assert leads(controller) == leads(other) == (2, 1)
+
+
+def test_who_is_not_the_controller_any_more_knows_as_much_as_others() -> None:
+    cluster = Cluster()
+    other, _, controller = held_back(cluster, by_kafka=True)
+    controller.session.resign()
+    cluster.turns.drain()
+    assert leads(controller) == leads(other) == (2, 0)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType
 from kafkalite.metadata.store import (
+    CommitResult,
+    Committed,
     ConfigsEdited,
     Elected,
     LeadersWanted,
@@ -51,6 +55,26 @@ def test_a_topic_of_an_old_tool_gets_id_and_leaders(cluster: Cluster) -> None:
     assert znodes.read_topic(cluster.data("/brokers/topics/old")).id == uuid(1)
 
 
+def test_partitions_that_a_tool_adds_stay_while_the_controller_writes_others(
+    cluster: Cluster,
+) -> None:
+    """It has heard of them, and decided something else before."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    path = "/brokers/topics/t"
+    assigned = [znodes.Assignment((BrokerId(id),)) for id in (1, 2, 3)]
+    cluster.write(SetData(path, znodes.write_topic(znodes.TopicNode(uuid(1), tuple(assigned)))))
+    written = cluster.node(path)
+    one.commit(changed(uuid(1), 0, leader=-1))
+    assert cluster.node(path) == written, "nothing of it has changed"
+    one.commit(changed(uuid(1), 0, replicas=[1, 2], adding_replicas=[2]))
+    assigned[0] = znodes.Assignment((BrokerId(1), BrokerId(2)), (BrokerId(2),))
+    assert znodes.read_topic(cluster.data(path)).partitions == tuple(assigned)
+    one.commit(partition(1, 1, [2]), partition(1, 2, [3]))
+    assert znodes.read_topic(cluster.data(path)).partitions == tuple(assigned)
+    assert len(one.image.topics["t"].partitions) == 3
+
+
 def test_an_id_that_an_old_tool_dropped_is_written_again(cluster: Cluster) -> None:
     one = Member(cluster, 1)
     one.commit(topic("t", 1), partition(1, 0, [1]))
@@ -74,6 +98,46 @@ def test_wishes_of_tools_are_told_once(cluster: Cluster) -> None:
     assert one.news() == [TopicUnwanted("t")]
     assert cluster.node("/admin/delete_topics/none") is None
     assert cluster.node("/admin/delete_topics/t") is not None
+
+
+def test_a_wish_stays_until_what_it_leads_to_is_done(cluster: Cluster) -> None:
+    """The controller may die meanwhile: the next one is asked again."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1, 2], leader=2))
+    session: Any = one.session._zookeeper  # Any: its method is set.
+    multi, held = session.multi, []
+    session.multi = lambda *words: held.append(words)
+    term = one.image.epoch
+    one.act = lambda event: one.session.commit(
+        term, (changed(uuid(1), 0, leader=1),), lambda result: None
+    )
+    wish = b'{"version":1,"partitions":[{"topic":"t","partition":0}]}'
+    cluster.write(Create(znodes.PREFERRED_ELECTION, wish))
+    assert len(held) == 1
+    assert cluster.node(znodes.PREFERRED_ELECTION) is not None
+    session.multi = multi
+    multi(*held[0])
+    cluster.turns.drain()
+    assert one.image.topics["t"].partitions[0].leader == 1
+    assert cluster.node(znodes.PREFERRED_ELECTION) is None
+
+
+def test_a_wish_stays_while_the_controller_waits_for_others_to_fold(cluster: Cluster) -> None:
+    """It decides on nothing until they have."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    waiting: list[Callable[[], None]] = []
+    one.store.spread = waiting.append
+    answers: list[CommitResult] = []
+    one.session.commit(one.image.epoch, (changed(uuid(1), 0, leader=-1),), answers.append)
+    cluster.write(Create(znodes.PREFERRED_ELECTION, b'{"version":1,"partitions":[]}'))
+    assert answers == []
+    assert cluster.node(znodes.PREFERRED_ELECTION) is not None
+    (told,) = waiting
+    told()
+    cluster.turns.drain()
+    assert isinstance(answers[0], Committed)
+    assert cluster.node(znodes.PREFERRED_ELECTION) is None
 
 
 def test_wishes_to_delete_go_where_that_is_not_allowed(cluster: Cluster) -> None:
@@ -143,12 +207,15 @@ def test_of_what_the_controller_has_set_it_is_not_told(cluster: Cluster) -> None
 
 
 def test_a_failed_log_folder_is_told_to_the_controller(cluster: Cluster) -> None:
-    one, two = Member(cluster, 1), Member(cluster, 2, candidate=False)
+    one, two = (Member(cluster, id, candidate=False) for id in (1, 2))
     failed: list[int] = []
     one.store.on_folder_failed = failed.append
+    one.session.run_for_controller()
+    cluster.turns.drain()
+    assert failed == [1], "its own may have failed before it was the controller"
     two.session.folder_failed()
     cluster.turns.drain()
-    assert failed == [2]
+    assert failed == [1, 2]
     assert cluster.hand_children(znodes.FOLDER_EVENTS) == (), "it is done with"
     one.session.resign()
     cluster.zookeeper.disconnect(two.session._zookeeper.id)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import (
+    BrokerJoined,
     BrokerLeft,
     CommitFailed,
     CommitFailure,
@@ -18,11 +20,14 @@ from kafkalite.metadata.store import (
     SessionLost,
     TopicAssigned,
 )
+from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.ports.zookeeper import Create, Delete, Failure, Operation, Refused, SetData
 from kafkalite.protocol.messages.metadata_records import (
     ProducerIdsRecord,
 )
 from kafkalite.stores import znodes
+from kafkalite.stores.zookeeper import ZooKeeperStore
+from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import (
     NO_BROKER_EPOCH,
     BrokerId,
@@ -30,6 +35,7 @@ from kafkalite.types import (
     LeaderEpoch,
     ProducerId,
 )
+from tests.controller.sample_cluster import broker_registration
 from tests.metadata.sample_changes import changed, partition, topic, uuid
 from tests.stores.zookeeper_cluster import Cluster, Member
 
@@ -171,6 +177,66 @@ def test_an_epoch_is_not_given_twice(cluster: Cluster) -> None:
         Elected(ControllerEpoch(2))
     ]
     assert cluster.data(znodes.CONTROLLER_EPOCH) == b"2"
+
+
+def test_who_is_elected_and_reads_another_epoch_than_its_own_begins_no_term(
+    cluster: Cluster,
+) -> None:
+    """Somebody has raised it again: its commits would be fenced by one that it does not have."""
+    one = Member(cluster, 1, candidate=False)
+    one.session.run_for_controller()
+    while cluster.zookeeper.find(znodes.CONTROLLER) is None:
+        cluster.turns.some(1)
+    cluster.hand.multi([SetData(znodes.CONTROLLER_EPOCH, b"7")], lambda done: None)
+    cluster.turns.drain()
+    assert [event for event in one.heard if isinstance(event, Elected)] == [
+        Elected(ControllerEpoch(8))
+    ]
+
+
+def test_who_resigns_while_it_reads_begins_no_term(cluster: Cluster) -> None:
+    one = Member(cluster, 1, candidate=False)
+    one.session.run_for_controller()
+    while cluster.zookeeper.find(znodes.CONTROLLER) is None:
+        cluster.turns.some(1)
+    one.session.resign()
+    cluster.turns.drain()
+    assert one.heard == []
+    assert cluster.node(znodes.CONTROLLER) is None
+
+
+def test_what_is_read_in_part_is_not_acted_on(cluster: Cluster) -> None:
+    """The connection goes amid the first look: of the rest nothing is known."""
+    Member(cluster, 1).commit(topic("t", 1), partition(1, 0, [1]))
+    whole = Member(cluster, 2, candidate=False)
+    for turns in range(1, 40):
+        session = ZooKeeperStore(
+            cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(1)
+        ).open_session(BrokerId(3), lambda event: None)
+        images: list[MetadataImage] = []
+        session.watch(lambda image, delta, to=images: to.append(image))  # type: ignore[misc]  # A loop's value.
+        session.register(broker_registration(3))
+        cluster.turns.some(turns)
+        cluster.zookeeper.disconnect(session._zookeeper.id)
+        cluster.turns.drain()
+        assert [list(each.topics) for each in images] in ([], [["t"]], [["t"]] * 2)
+        assert bool(images) or 3 not in whole.image.brokers
+        session.close()
+        cluster.turns.drain()
+
+
+def test_who_registers_anew_is_gone_and_there(cluster: Cluster) -> None:
+    """In one transaction: nobody sees the time between."""
+    one, two = Member(cluster, 1), Member(cluster, 2)
+    before = one.image.brokers[BrokerId(2)].epoch
+    one.news()
+    two.session.register(broker_registration(2))
+    cluster.turns.drain()
+    after = one.image.brokers[BrokerId(2)].epoch
+    left, joined = one.news()
+    assert left == BrokerLeft(BrokerId(2), before)
+    assert isinstance(joined, BrokerJoined)
+    assert joined.broker.epoch == after > before
 
 
 def test_who_died_while_nobody_was_there_is_told_to_the_next_controller(cluster: Cluster) -> None:

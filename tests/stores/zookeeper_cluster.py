@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.store import CommitResult, Elected, StoreEvent
+from kafkalite.metadata.store import CommitResult, Elected, LeadersWanted, StoreEvent
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.ports.zookeeper import (
     Children,
@@ -89,12 +91,16 @@ class Member(Listener):
         """`zookeeper`: stands before the cluster's; `heard`: gets the names of what it hears."""
         super().__init__()
         self.cluster = cluster
+        self.act: Callable[[StoreEvent], None] = lambda event: None
+        """What it does when it hears that leaders are wanted."""
         self.store = ZooKeeperStore(
             zookeeper or cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(id)
         )
 
         def told(event: StoreEvent) -> None:
             self.heard.append(event)
+            if isinstance(event, LeadersWanted):
+                self.act(event)
             if heard is not None:
                 heard.append(type(event).__name__)
 

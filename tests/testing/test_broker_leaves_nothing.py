@@ -300,6 +300,30 @@ def test_a_signal_that_forks_amid_a_fork_leaves_no_loop_at_rest(tmp_path: Path) 
     assert ended.returncode == 0, ended.stderr
 
 
+INTERRUPTED = """
+import os, sys
+from kafkalite.testing import forks
+
+class Turn:
+    def acquire(self, timeout):
+        raise KeyboardInterrupt  # As Ctrl-C does while it waits.
+
+forks._turn = Turn()
+ignored = []
+sys.unraisablehook = lambda one: ignored.append(one.exc_type)
+child = os.fork()
+if not child:
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert ignored == [KeyboardInterrupt], ignored
+"""
+
+
+def test_a_fork_whose_wait_is_interrupted_leaves_nothing_under_way(tmp_path: Path) -> None:
+    ended = run(INTERRUPTED, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_a_spawned_process_uses_the_broker() -> None:
     with Broker() as broker, ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(send, broker.bootstrap, "t", b"tea").result(_WITHIN_S)

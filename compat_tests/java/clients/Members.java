@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownMemberIdException;
 
 /** Members of a group that come and go, and one that starts anew. */
 final class Members {
@@ -90,16 +91,25 @@ final class Members {
         }
     }
 
-    /** One of two members of a topic that somebody else has made. Its process may be stopped for a while. */
+    /**
+     * One of two members of a topic that somebody else has made. Its process may be stopped for a while.
+     * As an application would that must go on, it begins anew where the client throws what is its own.
+     */
     Map<String, Object> heldUp() {
-        try (Member here = new Member(broker, topic)) {
-            while (here.received.size() < ENOUGH) {
-                here.pollOnce();
+        while (true) {
+            try (Member here = new Member(broker, topic)) {
+                while (here.received.size() < ENOUGH) {
+                    here.pollOnce();
+                }
+                here.received.forEach(record -> here.commit(Map.of( // Or the other one would read it, too.
+                    new TopicPartition(record.topic(), record.partition()), new OffsetAndMetadata(record.offset() + 1))));
+                return Map.of("received", here.received.stream()
+                    .map(record -> List.of((long) record.partition(), record.offset())).toList());
+            } catch (IllegalStateException | UnknownMemberIdException thrown) {
+                if (!Member.isThrownByClient()) {
+                    throw thrown;
+                }
             }
-            here.received.forEach(record -> here.commit(Map.of( // Or the other one would read it, too.
-                new TopicPartition(record.topic(), record.partition()), new OffsetAndMetadata(record.offset() + 1))));
-            return Map.of("received", here.received.stream()
-                .map(record -> List.of((long) record.partition(), record.offset())).toList());
         }
     }
 

@@ -1,0 +1,190 @@
+"""Leader epochs whose file a loss of power, or a person, took: the batches tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from kafkalite.config.views import TopicConfig
+from kafkalite.log.epochs import FILE_NAME, EpochStart, LeaderEpochs
+from kafkalite.log.files_memory import MemoryFile, MemoryFiles
+from kafkalite.log.found_epochs import FoundEpochs
+from kafkalite.log.memory_bytes import MemoryBytes
+from kafkalite.log.opening import open_log
+from kafkalite.log.partition_log import PartitionLog
+from kafkalite.types import LeaderEpoch, Offset
+from tests.log.crash_ends import keep_names
+from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch
+
+SIZE = len(batch())
+CONFIG = TopicConfig(segment_bytes=4 * SIZE, retention_ms=-1)
+PATH = f"{FOLDER}/{FILE_NAME}"
+EPOCHS = (0, 0, 0, 2, 2, 2, 2, 2, 3, 5, 5, 5)
+"""Of each record. Epoch 2 begins amid a segment, 3 with one, 5 is in the active one alone."""
+STARTS = ((0, 0), (2, 3), (3, 8), (5, 9))
+
+
+class CountingFiles(MemoryFiles):
+    """Knows how much was read of records."""
+
+    def __init__(self) -> None:
+        super().__init__(models_crashes=True)
+        self.bytes_read = 0
+
+    def open(self, path: str) -> MemoryFile:
+        return _Counting(self, super().open(path).node)
+
+
+class _Counting(MemoryFile):
+    __slots__ = ("_files",)
+
+    def __init__(self, files: CountingFiles, node: MemoryBytes) -> None:
+        super().__init__(node)
+        self._files = files
+
+    def read(self, position: int, size: int) -> bytes:
+        found = super().read(position, size)
+        self._files.bytes_read += len(found)
+        return found
+
+
+def opened(files: MemoryFiles, *, clean: bool = True, recovery_point: int = 0) -> PartitionLog:
+    return open_log(
+        files,
+        FOLDER,
+        config=CONFIG,
+        topic_id=TOPIC_ID,
+        now=NOW,
+        clean=clean,
+        recovery_point=Offset(recovery_point),
+    )
+
+
+def stopped(files: MemoryFiles, epochs: tuple[int, ...] = EPOCHS) -> bytes:
+    """A log of these, synced and closed: what the file has."""
+    log = opened(files)
+    for epoch in epochs:
+        append(log, batch(), epoch=LeaderEpoch(epoch))
+    log.close()
+    log.sync()
+    files.sync_folder("")
+    return content(files)
+
+
+def content(files: MemoryFiles) -> bytes:
+    return files.open_read(PATH).read(0, 1000)
+
+
+def parts(data: bytes) -> Iterator[bytes]:
+    """What a loss of power may leave of it."""
+    for size in range(len(data)):
+        yield data[:size]
+        yield data[:size] + bytes(len(data) - size)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
+def test_of_a_torn_file_no_epoch_is_lost(clean: bool) -> None:
+    files = MemoryFiles()
+    whole = stopped(files)
+    for left in parts(whole):
+        files.replace(PATH, left)
+        assert opened(files, clean=clean, recovery_point=len(EPOCHS)).epochs.starts == STARTS
+        assert content(files) == whole
+    files.remove(PATH)
+    assert opened(files, clean=clean, recovery_point=len(EPOCHS)).epochs.starts == STARTS
+    assert content(files) == whole
+
+
+def test_a_new_leaders_epoch_costs_no_older_one_when_the_power_goes() -> None:
+    """The file has its name, and not its bytes: nobody waits for them when a leader begins."""
+    files = MemoryFiles(models_crashes=True)
+    stopped(files)
+    log = opened(files, recovery_point=len(EPOCHS))
+    log.begin_epoch(LeaderEpoch(8))
+    keep_names(files, "")
+    files.crash()
+    assert content(files) == b""
+    log = opened(files, clean=False, recovery_point=len(EPOCHS))
+    assert log.epochs.starts == STARTS
+    assert log.epochs.end_of(LeaderEpoch(2), log.end_offset) == (2, 8)
+
+
+def test_what_was_found_is_synced_with_the_log() -> None:
+    files = MemoryFiles(models_crashes=True)
+    whole = stopped(files)
+    files.replace(PATH, b"")
+    opened(files, recovery_point=len(EPOCHS)).sync()
+    files.crash()
+    assert content(files) == whole
+
+
+def test_that_a_log_has_none_is_told_from_a_file_that_lost_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Batches of before there were epochs are not read for them at each start."""
+    files = MemoryFiles()
+    none = stopped(files, (-1,) * 9)
+    assert none == b"0\n0\n"
+    opened(files)
+    assert caplog.messages == []
+    files.replace(PATH, b"")
+    for _ in range(2):
+        assert opened(files).epochs.starts == ()
+        assert content(files) == none
+    assert caplog.messages == [f"{PATH} told of no leader epochs: all batches do"]
+
+
+def test_of_a_segment_in_which_none_begins_a_header_is_read() -> None:
+    """A log of a hundred gigabytes is not to be read for them."""
+    files = CountingFiles()
+    stopped(files, (1,) * 400)
+    files.bytes_read = 0
+    opened(files, recovery_point=400)
+    whole = files.bytes_read
+    files.remove(PATH)
+    files.bytes_read = 0
+    assert opened(files, recovery_point=400).epochs.starts == ((1, 0),)
+    segments = 400 // 4
+    # All of the first one, which nothing is before, and of the last one, which nothing is behind.
+    assert files.bytes_read - whole <= 2 * segments * 61 + 2 * CONFIG.segment_bytes
+
+
+def test_what_is_damaged_hides_no_more_than_what_stands_behind_it_in_its_segment() -> None:
+    files = MemoryFiles()
+    stopped(files)
+    files.remove(PATH)
+    files.open(f"{FOLDER}/{0:020d}.log").write_at(2 * SIZE + 16, b"\1")  # No magic that is.
+    assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == ((0, 0), (2, 2), *STARTS[2:])
+
+
+def test_a_file_that_is_whole_is_right_below_what_a_crash_leaves_open_and_there_alone() -> None:
+    """An epoch of which nobody wrote comes back, if the power goes before the file knows that it
+    went: what was appended meanwhile is another one's."""
+    files = MemoryFiles()
+    stopped(files, EPOCHS[:8])
+    files.replace(PATH, b"0\n3\n0 1\n2 3\n7 5\n")
+    log = opened(files, clean=False, recovery_point=4)
+    assert log.epochs.starts == ((0, 1), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("told", "start"),
+    [(None, 4), (3, 4), (4, 4), (6, 6), (9, 9), (10, 4)],
+    ids=str,
+)
+def test_where_compaction_took_the_first_batches_an_epoch_begins_where_the_file_says_or_earlier(
+    told: int | None, start: int
+) -> None:
+    """Never later: a follower would keep what its leader never had."""
+    epochs = LeaderEpochs(MemoryFiles(), FOLDER, is_kept=False)
+    known = [EpochStart(LeaderEpoch(1), Offset(0))]
+    if told is not None:
+        known.append(EpochStart(LeaderEpoch(2), Offset(told)))
+    epochs.become(known)
+    found = FoundEpochs(epochs, Offset(0))
+    found.begins(LeaderEpoch(1), Offset(0), Offset(0))
+    found.begins(LeaderEpoch(2), Offset(4), Offset(9))
+    assert found.starts == [(1, 0), (2, start)]
+    assert all(before.start_offset < after.start_offset for before, after in pairwise(found.starts))
