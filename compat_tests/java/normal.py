@@ -16,6 +16,9 @@ RULES = tuple(
         # In the new protocol Java is first assigned nothing when it is told its partitions before
         # it knows the topic's name, by another request of the same moment.
         (r'^\{"name":"partitions_assigned","partitions":\[\],.*\n', ""),
+        # How often a producer asks until its topic is made, none can say.
+        (r"(?<= correlation id )\d+", "N"),
+        (r"^(.* recoverable issue with correlation id N .*\n)\1+", r"\1"),
         (UUID, "UUID"),
         (r"(?<!\S)[-\w]{22}(?= +/)", "MEMBER"),  # In the new protocol an id has a text of its own.
         (r"(TopicId: |Cluster ID: )\S+", r"\1ID"),
