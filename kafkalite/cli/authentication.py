@@ -58,11 +58,13 @@ def ask(connection: socket.socket, request: Request, version: int, kind: type[R]
     connection.sendall(b"".join(cast("list[Buffer]", parts)))
     splitter = FrameSplitter()
     frames: list[bytes] = []
+    beginning = b""
     while not frames:
         chunk = connection.recv(_CHUNK_BYTES)
         if not chunk:
             return None
-        if chunk.startswith(_TLS_ALERT):
+        beginning = (beginning + chunk)[: len(_TLS_ALERT)]
+        if beginning == _TLS_ALERT:
             raise SpeaksTlsError("it speaks TLS")
         frames = splitter.feed(chunk)
     _, position = read_response_header(schema_of(type(request)).api_key, version, frames[0])

@@ -20,6 +20,7 @@ from kafkalite.log.files import Files
 from kafkalite.types import NO_LEADER_EPOCH, LeaderEpoch, Offset
 
 FILE_NAME = "leader-epoch-checkpoint"
+_MAX_EPOCH, _MAX_OFFSET = 2**31 - 1, 2**63 - 1
 
 
 class EpochStart(NamedTuple):
@@ -52,6 +53,8 @@ def parse_epochs(data: bytes) -> list[EpochStart]:
             raise CorruptRecordError(f"leader epoch {after.epoch} does not come after its last one")
     if starts and (starts[0].epoch < 0 or starts[0].start_offset < 0):
         raise CorruptRecordError("a leader epoch below 0")
+    if starts and (starts[-1].epoch > _MAX_EPOCH or starts[-1].start_offset > _MAX_OFFSET):
+        raise CorruptRecordError("a leader epoch above all that there can be")
     return starts
 
 

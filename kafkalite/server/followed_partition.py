@@ -64,7 +64,7 @@ class FollowedPartition:
 
     def is_ready(self, now: TimestampMs) -> bool:
         """Whether to fetch it, or else to ask again after `core.pause`, unless it `has_to_sync`."""
-        if not self.core.is_ready(now) or self.has_to_sync():
+        if self.has_to_sync() or not self.core.is_ready(now):  # It syncs while it pauses, too.
             return False
         throttle = self._throttles.of_fetching(self.partition) if self._lags else None
         if throttle is not None and throttle.must_wait(now, is_in_sync=False):

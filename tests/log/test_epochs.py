@@ -106,11 +106,14 @@ def test_the_epoch_of_an_offset(files: MemoryFiles) -> None:
 
 TORN = "0\n2\n0 0\n12 1"
 """Where `10` was written."""
+HIGH = f"0\n1\n{2**31} 0\n"
+"""No request can name it."""
+FAR = f"0\n1\n1 {2**63}\n"
 
 
 @pytest.mark.parametrize(
     "content",
-    ["", "\0" * 8, "junk", "0\n2\n1 0\n", "1\n0\n", "0\n1\nx 0\n", "0\n1\n1 x\n", TORN],
+    ["", "\0" * 8, "junk", "0\n2\n1 0\n", "1\n0\n", "0\n1\nx 0\n", "0\n1\n1 x\n", TORN, HIGH, FAR],
 )
 def test_what_was_not_written_so_tells_nothing_and_is_known_to(
     files: MemoryFiles, content: str

@@ -230,6 +230,22 @@ def test_a_partition_that_is_refused_waits_and_others_do_not() -> None:
     assert world.partitions[0].log.end_offset == 1
 
 
+def test_one_that_is_to_sync_since_settings_changed_does_so_while_it_is_refused() -> None:
+    world = World()
+    world.answer(data(0, batches(1)))
+    partition, syncs = world.partitions[0], list[Partition]()
+    partition.flush_later = syncs.append
+    partition.log.configure(TopicConfig(flush_messages=1))
+    world.answer(data(code=ErrorCode.UNKNOWN_LEADER_EPOCH))
+    assert syncs == [partition]
+    count = len(world.peers.asked)
+    partition.log.sync()
+    partition.synced(world.clock.now_ms())
+    world.clock.advance(BACKOFF_MS)
+    world.clock.advance(0)
+    assert len(world.peers.asked) == count + 1
+
+
 def test_what_passes_by_itself_is_not_told_of_each_of_thousands(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
