@@ -159,6 +159,26 @@ def test_what_is_damaged_hides_no_more_than_what_stands_behind_it_in_its_segment
     assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == ((0, 0), (2, 2), *STARTS[2:])
 
 
+def test_what_an_older_file_lacks_is_found_where_a_damaged_end_is_recovered() -> None:
+    """After a clean stop, too."""
+    files = MemoryFiles()
+    stopped(files)
+    files.replace(PATH, b"0\n2\n0 0\n2 3\n")
+    files.open(f"{FOLDER}/{8:020d}.log").truncate(4 * SIZE - 1)
+    log = opened(files, recovery_point=len(EPOCHS))
+    assert log.end_offset == len(EPOCHS) - 1
+    assert log.epochs.starts == STARTS
+
+
+def test_an_epoch_that_does_not_ascend_begins_nowhere() -> None:
+    files = MemoryFiles()
+    stopped(files)
+    files.remove(PATH)
+    older = files.open(f"{FOLDER}/{4:020d}.log")
+    older.write_at(2 * SIZE + 12, bytes(4))  # Its leader epoch, which no CRC covers.
+    assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == STARTS
+
+
 def test_a_file_that_is_whole_is_right_below_what_a_crash_leaves_open_and_there_alone() -> None:
     """An epoch of which nobody wrote comes back, if the power goes before the file knows that it
     went: what was appended meanwhile is another one's."""
