@@ -55,15 +55,17 @@ def ask(connection: socket.socket, request: Request, version: int, kind: type[R]
     """The answer; None: the broker hung up instead. `SpeaksTlsError`: see there."""
     parts = request_frame(request, version, correlation_id=0, client_id=CLIENT_ID)
     # At once: who hangs up on the first part resets what it said, when a second one comes.
-    connection.sendall(b"".join(cast("list[Buffer]", parts)))
+    connection.sendall(b"".join(cast("list[Buffer]", parts)))  # It holds no records of a file.
     splitter = FrameSplitter()
     frames: list[bytes] = []
+    is_first = True
     while not frames:
         chunk = connection.recv(_CHUNK_BYTES)
         if not chunk:
             return None
-        if chunk.startswith(_TLS_ALERT):
+        if is_first and chunk.startswith(_TLS_ALERT):
             raise SpeaksTlsError("it speaks TLS")
+        is_first = False
         frames = splitter.feed(chunk)
     _, position = read_response_header(schema_of(type(request)).api_key, version, frames[0])
     return decode(kind, version, memoryview(frames[0])[position:])
