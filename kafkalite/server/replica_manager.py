@@ -39,7 +39,6 @@ from kafkalite.metadata.image import (
     MetadataImage,
     TopicImage,
 )
-from kafkalite.metadata.topic_names import INTERNAL_TOPICS
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.disk_troubles import DiskTroubles
 from kafkalite.server.opening_progress import OpeningProgress
@@ -367,8 +366,7 @@ class ReplicaManager:
 
     def _catch_up(self, topic: TopicImage, index: int, *, makes_folder: bool = False) -> None:
         """Make one that is behind as the image has it, or take it offline. A folder that it lacks
-        is made now, or later; those of coordinators later, for a first group waits for all of them
-        and writes to one."""
+        is made now, or later."""
         held, key = self._by_id[topic.id], (topic.id, index)
         partition = self._behind.pop(key)
         name = TopicPartition(topic.name, index)
@@ -384,7 +382,7 @@ class ReplicaManager:
             self.recompresses |= partition.log.validator.target is not None
             held[index] = partition  # First: whoever is woken by what follows looks here.
             self._roles.take(partition, topic.partitions[index])
-            if makes_folder and topic.name not in INTERNAL_TOPICS:
+            if makes_folder:
                 partition.log.folder.make()
         except _UNUSABLE as error:
             if key not in self._pauses:

@@ -14,16 +14,11 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.new_folders import FolderPlan
-from kafkalite.metadata.topic_names import CONSUMER_OFFSETS
 from kafkalite.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
 from kafkalite.protocol.messages.fetch import FetchResponse
-from kafkalite.protocol.messages.find_coordinator import (
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.server import replica_manager
 from kafkalite.server.replica_manager import PER_TURN, ReplicaManager
@@ -131,17 +126,6 @@ async def test_a_moment_later_each_has_its_folder(running: Running) -> None:
 async def test_the_folders_of_a_few_are_there_with_the_answer(running: Running) -> None:
     await running.create("t", PER_TURN)
     assert len(folders_of(running, "t")) == PER_TURN
-
-
-@served()
-async def test_whoever_looks_for_a_coordinator_waits_for_no_folder(running: Running) -> None:
-    client = await running.client()
-    request = FindCoordinatorRequest(coordinator_keys=["g"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FolderPlan, "build", no_disk)
-        found = await client.ask(request, 4, FindCoordinatorResponse)
-        assert not found.coordinators[0].error_code
-        assert folders_of(running, CONSUMER_OFFSETS) == []
 
 
 @served()

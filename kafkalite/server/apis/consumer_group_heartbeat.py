@@ -1,5 +1,5 @@
 """ConsumerGroupHeartbeat: a member of a consumer group of the new protocol joins, stays, leaves
-(KIP-848), and is told what it has to read.
+(KIP-848), and is told what it has to read; assignors look at no racks, as none of Kafka 4.4 does.
 
 Versions: 0 to 1.
 - 1 members draw their ids themselves (KIP-1082), and may subscribe by a regular expression.
