@@ -15,10 +15,7 @@ from pathlib import Path
 from random import Random  # noqa: TID251  # seeded; where a signal strikes is chance all the same.
 from typing import NamedTuple
 
-from confluent_kafka import ElectionType, TopicPartition
-from confluent_kafka.admin import AdminClient
-
-from compat_tests.counting_producer import PATIENCE_S, CountingProducer, CountingReader, now_s
+from compat_tests.counting_producer import CountingProducer, CountingReader, now_s
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
 from compat_tests.zookeeper_process import ZooKeeperProcess
 from kafkalite.cli.main import main
@@ -163,7 +160,6 @@ class Rounds:
         return controller_s
 
     def _kill_zookeeper(self) -> float:
-        self._have_preferred_leaders()
         for producer in self._producers:
             producer.longest_silence_s()
         self._ensemble.kill()
@@ -178,17 +174,6 @@ class Rounds:
         for producer in self._producers:
             producer.wait_acknowledged(producer.sent)
         return max(each.longest_silence_s() for each in self._producers)
-
-    def _have_preferred_leaders(self) -> None:
-        """So that none is moved while ZooKeeper dies, 5 s after a controller's election: brokers
-        that have read of such a move and those that have not agree when it is back (decision 16).
-        """
-        client = AdminClient({"bootstrap.servers": self._cluster.bootstrap, "log_level": 0})
-        all_of_it = [TopicPartition(TOPIC, each) for each in range(PARTITIONS)]
-        client.elect_leaders(ElectionType.PREFERRED, all_of_it).result(PATIENCE_S)
-        replicas = self._cluster.json(f"/brokers/topics/{TOPIC}")["partitions"]
-        for each in range(PARTITIONS):
-            assert self._cluster.state(TOPIC, each)["leader"] == replicas[str(each)][0]
 
     def _versions(self) -> list[int]:
         return [self._cluster.version(TOPIC, each) for each in range(PARTITIONS)]

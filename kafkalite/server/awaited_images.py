@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.clock import Clock
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
 from kafkalite.types import TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.stores.told_states import ToldState
 
 WITHIN_MS: Final = 5_000
 """Then it is answered all the same: what was told may be old news by now."""
@@ -19,6 +22,8 @@ class AwaitedImages:
     """Who waits for which image; each for `WITHIN_MS` at most."""
 
     def __init__(self) -> None:
+        self.on_told: Callable[[Sequence[ToldState]], None] = lambda told: None
+        """What the controller tells of partitions."""
         self._waiting: dict[Parked, tuple[Callable[[MetadataImage], bool], Callable[[], None]]] = {}
 
     def apply(self, image: MetadataImage) -> None:

@@ -1,28 +1,32 @@
 """Answers to the controller's LeaderAndIsr, UpdateMetadata and StopReplica: they wait until this
-broker has folded what it was told of, since it reads that in ZooKeeper by itself."""
+broker has folded what it was told of, since it reads that in ZooKeeper by itself, or, while it
+cannot, acts by what it was told."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.schema import Response
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import NO_LEADER, Uuid
+from kafkalite.stores.told_states import ToldState
+from kafkalite.types import NO_LEADER
 
 
 def park_until(
     ctx: RequestContext,
     is_there: Callable[[MetadataImage], bool],
     answer: Callable[[], Response],
+    told: Sequence[ToldState] = (),
 ) -> Parked:
-    """See `AwaitedImages.park`; for APIs that only a broker of a cluster has."""
+    """See `AwaitedImages.park`; for APIs that only a broker of a cluster has. `told`: what the
+    request tells of partitions."""
     awaited = ctx.services.awaited
     assert awaited is not None, "a broker of a cluster"
+    awaited.on_told(told)
     return awaited.park(ctx.services.clock, ctx.services.image, is_there, answer)
 
 
@@ -39,17 +43,7 @@ def check_controller(ctx: RequestContext, controller_epoch: int, broker_epoch: i
         raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"this broker's epoch is {me.epoch}")
 
 
-class Told(NamedTuple):
-    """The state of one partition, in a request of the controller."""
-
-    topic_id: Uuid
-    partition: int
-    leader_epoch: int
-    partition_epoch: int
-    leader: int
-
-
-def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
+def all_folded(told: Iterable[ToldState]) -> Callable[[MetadataImage], bool]:
     """Whether an image has all of them, or later states. What has no leader need not be there at
     all: of a topic that is being deleted a Kafka tells a broker that comes back, and nobody has it
     in the image any more.
@@ -67,14 +61,14 @@ def all_folded(told: Iterable[Told]) -> Callable[[MetadataImage], bool]:
     return is_there
 
 
-def _has(image: MetadataImage, told: Told) -> bool:
+def _has(image: MetadataImage, told: ToldState) -> bool:
     topic = image.topics_by_id.get(told.topic_id)
     if topic is None:
-        return told.leader == NO_LEADER
+        return told.state.leader == NO_LEADER
     if told.partition >= len(topic.partitions):
         return False
     partition = topic.partitions[told.partition]
     return (
-        partition.leader_epoch >= told.leader_epoch
+        partition.leader_epoch >= told.state.leader_epoch
         and partition.partition_epoch >= told.partition_epoch
     )

@@ -100,6 +100,7 @@ class Membership:
         inner.spread = self._pushes.wait_answered
         inner.stop = self._pushes.stop
         inner.on_folder_failed = self._pushes.look_for_offline
+        link.awaited.on_told = partial(inner.tell, self._config.node_id)
         link.controller.alter_own = partial(inner.alter_own, self._config.node_id)
         self._pushes.on_offline = broker.replicas_offline
         self._pushes.lost_here = broker.lost_replicas

@@ -157,6 +157,11 @@ class ZnodesView:
             self._zxid = max(self._zxid, node.stat.mzxid, node.stat.czxid)
         self._mark(path)
 
+    def put_told(self, path: str, state: StateNode, version: int) -> None:
+        """A state that is known from a controller alone. It is the newest of all that is known."""
+        stat = self._nodes[path].stat._replace(mzxid=self._zxid, version=version)
+        self.put(path, Node(znodes.write_state(state), stat))
+
     def saw(self, zxid: int) -> None:
         """A transaction of ours, which may have left no znode that shows it."""
         self._zxid = max(self._zxid, zxid)

@@ -8,7 +8,8 @@ answer is lost with the connection, ends the term: the controller's core is disc
 one reads everything anew.
 
 Kafka differs: a broker there learns of the metadata from what the controller sends it. Here it
-reads it itself, and what the controller sends only tells it what to wait for.
+reads it itself, and what the controller sends only tells it what to wait for, unless ZooKeeper
+cannot be read (`told_states.py`).
 
 Kafka differs: a broker does not start while the registration of its earlier life is still there,
 for as long as a session lasts. Here it waits for that to go.
@@ -25,7 +26,7 @@ Source: Kafka's `KafkaZkClient`, `KafkaController` (`onControllerFailover`), `Zk
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kafkalite.errors import ErrorCode, KafkaError
@@ -33,6 +34,7 @@ from kafkalite.metadata.store import ImageWatcher, StoreEvent
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.zookeeper import ZooKeeper
+from kafkalite.stores.told_states import ToldState
 from kafkalite.stores.zookeeper_deletions import Stop
 from kafkalite.stores.zookeeper_own_settings import Decide
 from kafkalite.stores.zookeeper_session import Spread, ZooKeeperMetadataSession
@@ -118,6 +120,12 @@ class ZooKeeperStore:
             on_done(KafkaError(ErrorCode.NOT_CONTROLLER, "the controller is another by now"))
         else:
             session.own_settings.alter(decide, on_done)
+
+    def tell(self, broker_id: BrokerId, states: Iterable[ToldState]) -> None:
+        """What a controller's request tells that broker: see `ToldStates`."""
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            session.told.tell(states)
 
     async def wait_closed(self) -> None:
         """After `close`: return when ZooKeeper knows that the sessions are over."""

@@ -46,6 +46,7 @@ from kafkalite.ports.zookeeper import (
     ZooKeeperEvent,
 )
 from kafkalite.stores import znodes
+from kafkalite.stores.told_states import ToldStates
 from kafkalite.stores.znodes_changes import ChangePlan
 from kafkalite.stores.znodes_reader import ZnodesReader
 from kafkalite.stores.znodes_view import ZnodesView
@@ -106,6 +107,7 @@ class ZooKeeperMetadataSession:
         self._is_open = True
         self._zookeeper = zookeeper.open_session(self._on_zookeeper)
         self._reader = ZnodesReader(self._zookeeper, self._view, self._settled)
+        self.told = ToldStates(self._view, self._fold)
         parts = (broker_id, self._zookeeper, self._view, self._reader, store.clock)
         self._registration = ZooKeeperRegistration(*parts)
         self.own_settings = OwnSettings(*parts[:-1], self._fold)
@@ -228,6 +230,7 @@ class ZooKeeperMetadataSession:
                 self._reader.read_all()
             case Disconnected():
                 _log.warning("The connection to ZooKeeper is lost; trying again")
+                self.told.disconnected()
             case Changed():
                 self._reader.changed(event.path)
             case ChildrenChanged():
@@ -255,6 +258,7 @@ class ZooKeeperMetadataSession:
             return
         first = not self._is_whole
         self._is_whole = True
+        self.told.read()
         self._fold(is_first=first)
         if self._view.lives.is_named_too_late:
             self._view.lives.is_named_too_late = False

@@ -28,8 +28,10 @@ from kafkalite.protocol.messages.update_metadata import (
 from kafkalite.protocol.schema import Response
 from kafkalite.server.apis import leader_and_isr, stop_replica, update_metadata
 from kafkalite.server.awaited_images import WITHIN_MS, AwaitedImages
-from kafkalite.server.inter_broker_waits import Told, all_folded
+from kafkalite.server.inter_broker_waits import all_folded
 from kafkalite.server.purgatory import Parked
+from kafkalite.stores.told_states import ToldState
+from kafkalite.stores.znodes import StateNode
 from kafkalite.testing.clock import SteerableClock
 from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
 from tests.server.test_inter_broker import ONE, TOPIC, WITH_TOPIC
@@ -208,7 +210,8 @@ def test_states_that_come_one_by_one_are_each_looked_at_once() -> None:
     count = 100
     old = TOPIC.partitions[0]
     new = old._replace(leader_epoch=LeaderEpoch(1), partition_epoch=1)
-    is_there = all_folded(Told(TOPIC.id, index, 1, 1, 2) for index in range(count))
+    state = StateNode(BrokerId(2), LeaderEpoch(1), (BrokerId(2),), ControllerEpoch(1))
+    is_there = all_folded(ToldState(TOPIC.id, index, state, 1) for index in range(count))
     topics = CountedTopics()
     for done in range(count):
         partitions = (new,) * done + (old,) * (count - done)

@@ -7,6 +7,11 @@ import pytest
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafkalite.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from kafkalite.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    TopicPartitions,
+)
 from kafkalite.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -99,3 +104,42 @@ async def test_a_topic_that_is_deleted_waits_for_who_is_away(
         await cluster.start(2)
         await cluster.wait_until(lambda: cluster.zookeeper.find("/brokers/topics/t") is None)
         assert "t-0" not in cluster.files[2].list("")
+
+
+@simulated
+@pytest.mark.parametrize("is_told_first", [True, False])
+async def test_a_leader_that_moves_while_zookeeper_dies_is_followed(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch, is_told_first: bool
+) -> None:
+    """Of the brokers only the controller has read it; the others were told, before or after."""
+    async with over_zookeeper(simulation, monkeypatch, 1, 2, 3) as cluster:
+        await cluster.create("t", [2, 3])
+        await cluster.kill(2)
+        await cluster.wait_until(lambda: cluster.leader("t") == 3)
+        await cluster.wrote("t", b"before")
+        await cluster.start(2)
+        await cluster.wait_until(lambda: cluster.isr("t") == {2, 3})
+        if is_told_first:
+            cluster.hold(2)
+            cluster.hold(3)
+        else:
+            back = cluster.cut_off(2, 3)
+        preferred = ElectLeadersRequest(
+            election_type=0, topic_partitions=[TopicPartitions(topic="t", partitions=[0])]
+        )
+        (await cluster.client(1)).send(preferred, 2, ElectLeadersResponse)
+        await cluster.wait_until(lambda: cluster.leader("t") == 2)
+        if is_told_first:
+            await cluster.wait_ms(100)
+            assert cluster.brokers[2].image.topics["t"].partitions[0].leader == 3
+            back = cluster.cut_off(2, 3)
+        controller_is_back = cluster.cut_off(1)
+        assert await cluster.wrote("t", b"meanwhile") == 1
+        back()
+        controller_is_back()
+        await cluster.wait_ms(1_000)
+        assert await cluster.wrote("t", b"after") == 2
+        for broker in cluster.brokers.values():
+            assert broker.image.topics["t"].partitions[0].leader == 2
+        await cluster.replicated("t", 2, 3)
+        assert await cluster.read("t") == [b"before", b"meanwhile", b"after"]

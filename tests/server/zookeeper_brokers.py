@@ -76,6 +76,20 @@ class ZooKeeperCluster(Cluster):
 
         return let_go
 
+    def cut_off(self, *ids: int) -> Callable[[], None]:
+        """ZooKeeper is not there for these, until what is returned is called; of what they have not
+        heard yet they never hear."""
+        sessions: list[Any] = [self._lines[id][-1] for id in ids]  # Any: the memory's own.
+        for session in sessions:
+            self._held.pop(session, None)
+            self.zookeeper.disconnect(session.id)
+
+        def back() -> None:
+            for session in sessions:
+                self.zookeeper.reconnect(session.id)
+
+        return back
+
     async def _started(self, config: BrokerConfig, ports: Ports) -> Broker:
         self._sessions = self._lines[config.node_id] = []
         membership = Membership(config, "ensemble", ports.clock, ports.entropy)

@@ -4,8 +4,9 @@ Versions: 7, the one of Kafka 3.9. Between brokers: clients are not told of it.
 
 A replica whose log folder has failed gets KAFKA_STORAGE_ERROR.
 
-It is answered when this broker has read the same in ZooKeeper, and acts by it. Kafka differs: there
-the request itself is what a broker acts by.
+It is answered when this broker has read the same in ZooKeeper, and acts by it; while ZooKeeper
+cannot be read it acts by the request. Kafka differs: there the request itself is what a broker
+acts by always.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from kafkalite.protocol.messages.leader_and_isr import (
     LeaderAndIsrTopicError,
 )
 from kafkalite.server.apis.api import Api
-from kafkalite.server.inter_broker_waits import Told, all_folded, check_controller, park_until
+from kafkalite.server.inter_broker_waits import all_folded, check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import Uuid
+from kafkalite.stores.told_states import ToldState
+from kafkalite.stores.znodes import StateNode
+from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
 
 API = Api(
     ApiKey.LEADER_AND_ISR,
@@ -38,12 +41,17 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
     """Wait for all of it."""
     check_controller(ctx, request.controller_epoch, request.broker_epoch)
     told = [
-        Told(
+        ToldState(
             Uuid(bytes(topic.topic_id)),
             each.partition_index,
-            each.leader_epoch,
+            StateNode(
+                BrokerId(each.leader),
+                LeaderEpoch(each.leader_epoch),
+                tuple(map(BrokerId, each.isr)),
+                ControllerEpoch(each.controller_epoch),
+                each.leader_recovery_state,
+            ),
             each.partition_epoch,
-            each.leader,
         )
         for topic in request.topic_states
         for each in topic.partition_states
@@ -60,7 +68,7 @@ def handle(ctx: RequestContext, request: LeaderAndIsrRequest) -> Parked:
             topic.partition_errors.append(error)
         return LeaderAndIsrResponse(topics=list(topics.values()))
 
-    return park_until(ctx, all_folded(told), answer)
+    return park_until(ctx, all_folded(told), answer, told)
 
 
 def refuse(request: LeaderAndIsrRequest, code: ErrorCode, message: str) -> LeaderAndIsrResponse:

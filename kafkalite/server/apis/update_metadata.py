@@ -2,8 +2,8 @@
 
 Versions: 8, the one of Kafka 3.9. Between brokers: clients are not told of it.
 
-It is answered when this broker has read the same in ZooKeeper. Kafka differs: there the request
-itself is what a broker answers clients by.
+It is answered when this broker has read the same in ZooKeeper, or cannot read there. Kafka differs:
+there the request itself is what a broker answers clients by.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from kafkalite.protocol.messages.update_metadata import (
 )
 from kafkalite.server.apis.api import Api
 from kafkalite.server.inter_broker_requests import DURING_DELETE
-from kafkalite.server.inter_broker_waits import Told, all_folded, check_controller, park_until
+from kafkalite.server.inter_broker_waits import all_folded, check_controller, park_until
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.types import Uuid
+from kafkalite.stores.told_states import ToldState
+from kafkalite.stores.znodes import StateNode
+from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
 
 API = Api(
     ApiKey.UPDATE_METADATA,
@@ -42,14 +44,19 @@ def handle(ctx: RequestContext, request: UpdateMetadataRequest) -> Parked:
             if each.leader == DURING_DELETE:
                 gone.append(id)
             else:
-                epochs = each.leader_epoch, each.zk_version
-                kept.append(Told(id, each.partition_index, *epochs, each.leader))
+                state = StateNode(
+                    BrokerId(each.leader),
+                    LeaderEpoch(each.leader_epoch),
+                    tuple(map(BrokerId, each.isr)),
+                    ControllerEpoch(each.controller_epoch),
+                )
+                kept.append(ToldState(id, each.partition_index, state, each.zk_version))
     is_kept = all_folded(kept)
 
     def is_there(image: MetadataImage) -> bool:
         return is_kept(image) and not any(id in image.topics_by_id for id in gone)
 
-    return park_until(ctx, is_there, UpdateMetadataResponse)
+    return park_until(ctx, is_there, UpdateMetadataResponse, kept)
 
 
 def refuse(request: UpdateMetadataRequest, code: ErrorCode, message: str) -> UpdateMetadataResponse:
