@@ -39,6 +39,7 @@ class FoundEpochs:
         that their leader never had. Epochs ascend, and what does not is left out, as in Kafka.
         """
         if epoch > self.latest:
+            end_before = min(end_before, base_offset)  # Not known, if the file alone told so far.
             start = self._known.get(epoch, end_before)
             if not end_before <= start <= base_offset:
                 start = end_before

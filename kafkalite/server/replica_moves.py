@@ -129,7 +129,7 @@ class ReplicaMoves:
         try:
             future = self._copy(partition, target)
         except (OSError, SourceRefusedError) as error:
-            self._refused(partition, target, error)
+            self._refused(partition, target, error, self._replicas.disk_refused)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         self._moves[key] = ReplicaMove(partition, target, future)
         if not self._is_running:
@@ -238,13 +238,20 @@ class ReplicaMoves:
                 error,
             )
         self._discard(move)
-        self._refused(move.partition, move.directory, error)
+        self._refused(move.partition, move.directory, error, self._replicas.upkeep_refused)
 
-    def _refused(self, partition: Partition, target: LogDirectory, error: Exception | None) -> None:
+    def _refused(
+        self,
+        partition: Partition,
+        target: LogDirectory,
+        error: Exception | None,
+        tell: Callable[[LogDirectory, OSError], None],
+    ) -> None:
+        """`tell` which disk it was, if it was one."""
         if isinstance(error, OSError):
-            self._replicas.upkeep_refused(target, error)
+            tell(target, error)
         elif isinstance(error, SourceRefusedError) and isinstance(error.__cause__, OSError):
-            self._replicas.upkeep_refused(partition.directory, error.__cause__)
+            tell(partition.directory, error.__cause__)
 
     def _discard(self, move: ReplicaMove) -> None:
         """Have the copy removed."""

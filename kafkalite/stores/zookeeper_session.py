@@ -385,6 +385,7 @@ class ZooKeeperMetadataSession:
         result = Committed(image.end_offset)
         if delta is None:
             on_done(result)
+            self._tidy()
             return
         term = self._term
 

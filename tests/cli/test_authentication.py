@@ -1,32 +1,50 @@
-"""What a command makes of the bytes with which a broker answers."""
+"""One request over a connection of the commands' own, and how its answer comes."""
 
 from __future__ import annotations
 
-import socket
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from kafkalite.cli.authentication import SpeaksTlsError, ask
-from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.codec import encode
+from kafkalite.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+ALERT = b"\x15\x03\x03\x00\x02\x02\x46"
+"""That what came was no TLS."""
 
 
-class Answering:
-    """Gives these, one after the other, and then hangs up."""
+class Chunks:
+    """A connection on which these come, one after the other."""
 
     def __init__(self, *chunks: bytes) -> None:
-        self._chunks = list(chunks)
+        self._chunks = [*chunks, b""]
 
-    def sendall(self, data: bytes) -> None: ...
+    def sendall(self, data: bytes) -> None:
+        pass
 
     def recv(self, size: int) -> bytes:
-        return self._chunks.pop(0) if self._chunks else b""
+        return self._chunks.pop(0)
 
 
-@pytest.mark.parametrize(
-    "chunks", [(b"\x15\x03\x03\x00\x02\x02\x46",), (b"\x15", b"\x03\x03\x00\x02\x02\x46")]
-)
-def test_an_alert_is_known_however_it_comes(chunks: tuple[bytes, ...]) -> None:
-    connection = cast("socket.socket", Answering(*chunks))
+def asked(*chunks: bytes) -> SaslHandshakeResponse | None:
+    connection = cast("Any", Chunks(*chunks))  # Any: it has what of a socket is used.
+    return ask(connection, SaslHandshakeRequest(mechanism="PLAIN"), 1, SaslHandshakeResponse)
+
+
+@pytest.mark.parametrize("at", range(len(ALERT)))
+def test_who_speaks_tls_alone_is_known_however_the_alert_comes(at: int) -> None:
     with pytest.raises(SpeaksTlsError):
-        ask(connection, MetadataRequest(topics=[]), 1, MetadataResponse)
+        asked(*filter(None, (ALERT[:at], ALERT[at:])))
+
+
+def test_an_answer_that_comes_in_parts_may_look_like_it_in_the_middle() -> None:
+    response = SaslHandshakeResponse(mechanisms=["PLAIN", ALERT.decode()])
+    body = bytes(4) + encode(response, 1)
+    frame = len(body).to_bytes(4) + body
+    at = frame.index(ALERT)
+    assert asked(frame[:at], frame[at:]) == response
+
+
+def test_who_hangs_up_answers_nothing() -> None:
+    assert asked(b"\0\0") is None

@@ -20,6 +20,7 @@ from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch
 
 SIZE = len(batch())
 CONFIG = TopicConfig(segment_bytes=4 * SIZE, retention_ms=-1)
+COMPACTED = CONFIG._replace(cleanup_policy=("compact",))
 PATH = f"{FOLDER}/{FILE_NAME}"
 EPOCHS = (0, 0, 0, 2, 2, 2, 2, 2, 3, 5, 5, 5)
 """Of each record. Epoch 2 begins amid a segment, 3 with one, 5 is in the active one alone."""
@@ -50,11 +51,17 @@ class _Counting(MemoryFile):
         return found
 
 
-def opened(files: MemoryFiles, *, clean: bool = True, recovery_point: int = 0) -> PartitionLog:
+def opened(
+    files: MemoryFiles,
+    *,
+    clean: bool = True,
+    recovery_point: int = 0,
+    config: TopicConfig = CONFIG,
+) -> PartitionLog:
     return open_log(
         files,
         FOLDER,
-        config=CONFIG,
+        config=config,
         topic_id=TOPIC_ID,
         now=NOW,
         clean=clean,
@@ -157,6 +164,62 @@ def test_what_is_damaged_hides_no_more_than_what_stands_behind_it_in_its_segment
     files.remove(PATH)
     files.open(f"{FOLDER}/{0:020d}.log").write_at(2 * SIZE + 16, b"\1")  # No magic that is.
     assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == ((0, 0), (2, 2), *STARTS[2:])
+
+
+def test_what_an_older_file_lacks_is_found_where_a_damaged_end_is_recovered() -> None:
+    """After a clean stop, too."""
+    files = MemoryFiles()
+    stopped(files)
+    files.replace(PATH, b"0\n2\n0 0\n2 3\n")
+    files.open(f"{FOLDER}/{8:020d}.log").truncate(4 * SIZE - 1)
+    log = opened(files, recovery_point=len(EPOCHS))
+    assert log.end_offset == len(EPOCHS) - 1
+    assert log.epochs.starts == STARTS
+
+
+def test_an_epoch_that_does_not_ascend_begins_nowhere() -> None:
+    files = MemoryFiles()
+    stopped(files)
+    files.remove(PATH)
+    older = files.open(f"{FOLDER}/{4:020d}.log")
+    older.write_at(2 * SIZE + 12, bytes(4))  # Its leader epoch, which no CRC covers.
+    assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == STARTS
+
+
+def test_an_epoch_without_a_batch_is_forgotten() -> None:
+    """As in Kafka: whoever leads next begins one of its own there."""
+    files = MemoryFiles()
+    whole = stopped(files)
+    log = opened(files, recovery_point=len(EPOCHS))
+    log.begin_epoch(LeaderEpoch(8))
+    log.close()
+    assert content(files) != whole
+    assert opened(files, recovery_point=len(EPOCHS)).epochs.starts == STARTS
+    assert content(files) == whole
+
+
+@pytest.mark.parametrize("recovery_point", [0, 4, 9], ids=str)
+@pytest.mark.parametrize("taken", [{3}, {8}, {9}, {6, 7}, {2, 3, 4}, {4, 5, 6, 7, 8}], ids=str)
+def test_after_a_crash_epochs_of_a_compacted_log_begin_as_early_as_they_can_have(
+    taken: set[int], recovery_point: int
+) -> None:
+    """Where a batch before them ends, of which another segment may be the last."""
+    files = MemoryFiles()
+    stopped(files)
+    expected: dict[int, int] = {}
+    end = 0
+    for base in (0, 4, 8):
+        path = f"{FOLDER}/{base:020d}.log"
+        data = files.open_read(path).read(0, 4 * SIZE)
+        kept = [offset for offset in range(base, base + 4) if offset not in taken]
+        parts = [data[(offset - base) * SIZE :][:SIZE] for offset in kept]
+        files.replace(path, b"".join(parts))
+        for offset in kept:
+            expected.setdefault(EPOCHS[offset], end)
+            end = offset + 1
+    files.remove(PATH)
+    log = opened(files, clean=False, recovery_point=recovery_point, config=COMPACTED)
+    assert log.epochs.starts == tuple(expected.items())
 
 
 def test_a_file_that_is_whole_is_right_below_what_a_crash_leaves_open_and_there_alone() -> None:

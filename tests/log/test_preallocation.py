@@ -93,6 +93,8 @@ def test_that_it_is_cut_is_synced_too(files: OsFiles, how: str) -> None:
     assert log.segments[0].name in log.folder.unsynced(log.recovery_point).files
     log.sync()
     assert log.folder.unsynced(log.recovery_point).files == ()
+    log.close()
+    assert log.segments[0].name not in log.folder.unsynced(log.recovery_point).files, "only once"
 
 
 def test_without_it_the_file_grows(files: OsFiles, tmp_path: Path) -> None:

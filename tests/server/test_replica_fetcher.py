@@ -435,6 +435,30 @@ def test_a_leader_s_log_that_starts_amid_a_batch_is_followed() -> None:
     assert (partition.log.log_start_offset, partition.log.end_offset) == (2, 4)
 
 
+def test_what_is_to_be_on_the_disk_first_is_not_told_to_another_leader_before() -> None:
+    """It takes for copied what lies below the offset that is asked for."""
+    world = World(2)
+    world.answer(data(0, batches(2)), data(1, batches(2)))
+    partition = world.partitions[0]
+    partition.log.configure(TopicConfig(flush_messages=1))
+    flushed: list[Partition] = []
+    partition.flush_later = flushed.append
+    for each in world.partitions:
+        world.follow(each, ANOTHER, EPOCH + 1)
+    world.clock.advance(0)
+    assert world.peers.asked[-1][0] == ANOTHER
+    assert world.named == [(1, 2)]
+    assert {*flushed} == {partition}
+    world.peers.replies.pop(0)  # Of the other leader, whom nobody heeds.
+    world.answer(data(1))
+    assert world.named == []
+    assert not world.clock.waiting, "nobody looks again and again"
+    partition.log.sync()
+    partition.synced(world.clock.now_ms())
+    world.clock.advance(0)
+    assert world.named == [(0, 2)]
+
+
 def test_partitions_move_from_one_leader_to_another() -> None:
     world = World(2)
     world.answer(data(0), data(1))

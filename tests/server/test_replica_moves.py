@@ -3,7 +3,7 @@ broker answered them."""
 
 from __future__ import annotations
 
-from errno import EIO
+from errno import EIO, ENOSPC
 
 import pytest
 
@@ -284,6 +284,33 @@ async def test_a_disk_that_refuses_leaves_the_replica_where_it_was(simulation: S
         await running.wait_ms(100)
         assert home(disks, "t") == start
         assert await read_all(running, "t") == [b"x"]
+
+
+@simulated
+async def test_a_full_disk_that_a_request_meets_is_told_of(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Or else nobody knows why it was answered so. What a copy under way meets is no word on
+    requests."""
+    disks = Disks()
+    async with serving(simulation, disks) as running:
+        await running.create("t")
+        await running.produce("t", b"x")
+        target = other(home(disks, "t"))
+        disk = getattr(disks, target)
+        wanted = (PLACES[target], "t", [0])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ReplicaMoves, "_step", lambda self, move: running.wait_ms())
+            await alter(running, wanted)
+            disk.error = ENOSPC
+        await running.wait_ms(100)
+        said = f"the disk of {PLACES[target]} refuses (No space left on device): requests get "
+        assert not running.broker._services.moves.under_way
+        assert not any(said in each for each in caplog.messages)
+        for _ in range(2):
+            assert await alter(running, wanted) == {("t", 0): "KAFKA_STORAGE_ERROR"}
+        assert len([each for each in caplog.messages if said in each]) == 1
+        disk.error = None
 
 
 @simulated

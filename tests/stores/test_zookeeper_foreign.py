@@ -140,6 +140,21 @@ def test_a_wish_stays_while_the_controller_waits_for_others_to_fold(cluster: Clu
     assert cluster.node(znodes.PREFERRED_ELECTION) is None
 
 
+def test_a_wish_goes_behind_a_commit_of_nothing_too(cluster: Cluster) -> None:
+    """Nothing else would be read after it, so that tools would see it for ever."""
+    one = Member(cluster, 1)
+    one.commit(topic("t", 1), partition(1, 0, [1]))
+    session: Any = one.session._zookeeper  # Any: its method is set.
+    multi, held = session.multi, []
+    session.multi = lambda *words: held.append(words)
+    one.session.commit(one.image.epoch, (), lambda result: None)
+    cluster.write(Create(znodes.PREFERRED_ELECTION, b'{"version":1,"partitions":[]}'))
+    session.multi = multi
+    multi(*held[0])
+    cluster.turns.drain()
+    assert cluster.node(znodes.PREFERRED_ELECTION) is None
+
+
 def test_wishes_to_delete_go_where_that_is_not_allowed(cluster: Cluster) -> None:
     one = Member(cluster, 1, candidate=False)
     one.store.deletes_topics = False
