@@ -75,6 +75,7 @@ class LogDirectory:
         self.logs: dict[TopicPartition, PartitionLog] = {}
         """All that are open."""
         self.checkpoints = OffsetCheckpoints(files, location, self.logs)
+        self.checkpoints.forget_absent(frozenset(files.list("")))
         self.opener = LogOpener(
             files,
             claimed,

@@ -15,7 +15,7 @@ runs, those of partitions that have other replicas; without any, all that a log 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kafkalite.errors import CorruptRecordError
@@ -28,7 +28,7 @@ from kafkalite.log.checkpoints import (
     write_offsets,
 )
 from kafkalite.log.files import Files
-from kafkalite.log.folder_names import METADATA_PARTITION
+from kafkalite.log.folder_names import FUTURE_SUFFIX, METADATA_PARTITION
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import Offset, TopicPartition
 
@@ -103,6 +103,17 @@ class OffsetCheckpoints:
         ):
             if offsets.pop(partition, None) is not None:
                 self._forgotten.add(partition)
+
+    def forget_absent(self, folders: Collection[str]) -> None:
+        """Partitions that have none of these folders: whoever had the log folder was killed before
+        all files knew that they were deleted. A log that is on its way here has its lines
+        already."""
+        if any(name.endswith(FUTURE_SUFFIX) for name in folders):
+            return
+        known = {*self.recovery_points, *self.log_starts}
+        for partition in {*known, *self.high_watermarks, *self.cleaner_offsets}:
+            if str(partition) not in folders:
+                self.forget(partition)
 
     def open(self, partition: TopicPartition) -> None:
         """Before one of that name takes a record, have the files tell nothing of an older one: a

@@ -19,7 +19,7 @@ from kafkalite.log.checkpoints import (
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.types import Offset, TopicPartition, format_uuid, parse_uuid
 from tests.log.golden_folders import NAMES, ROOT
-from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, log_directory
+from tests.log.log_fixtures import NOW, TOPIC_ID, append, batch, close, log_directory
 
 
 @pytest.fixture
@@ -118,3 +118,36 @@ def test_a_topic_id_is_sixteen_bytes() -> None:
     assert format_partition_metadata(parse_uuid("AAAAAAAAAAAAAAAAAAAAAQ")) == (
         b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
     )
+
+
+ALL_CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
+
+
+def told_of(files: MemoryFiles, *partitions: TopicPartition) -> None:
+    """A log folder whose four files tell of these."""
+    close(log_directory(files))
+    for name in ALL_CHECKPOINTS:
+        write_offsets(files, name, dict.fromkeys(partitions, Offset(20)))
+
+
+def test_what_a_kill_left_of_a_deleted_partition_is_forgotten(files: MemoryFiles) -> None:
+    """Or else a topic that is made by its name would be believed to be on the disk up to there."""
+    gone, there = TopicPartition("gone", 0), TopicPartition("orders", 3)
+    told_of(files, gone, there)
+    files.make_folder(str(there))
+    directory = log_directory(files)
+    directory.open_partition(gone, topic_id=TOPIC_ID, config=TopicConfig(), now=NOW)
+    assert directory.logs[gone].recovery_point == 0
+    for name in ALL_CHECKPOINTS:
+        assert there in read_offsets(files, name)
+        assert read_offsets(files, name).get(gone, 0) == 0
+
+
+def test_lines_of_a_log_that_is_on_its_way_here_stay(files: MemoryFiles) -> None:
+    """It was moved from another log folder, and has not its name yet: without its lines it would
+    begin where it does not, and could be cut at a hole that compaction made."""
+    coming = TopicPartition("coming", 0)
+    told_of(files, coming)
+    files.make_folder(f"{coming}.{32 * 'a'}-future")
+    checkpoints = log_directory(files).checkpoints
+    assert checkpoints.log_starts == checkpoints.cleaner_offsets == {coming: 20}
