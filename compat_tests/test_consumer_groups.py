@@ -6,27 +6,21 @@ Our own codecs encode and decode here; `tests/protocol/test_oracles.py` holds th
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from compat_tests.consumer_group_talk import talk
 from compat_tests.record_consumer_groups import RECORD, VERSIONS
+from compat_tests.recorded_steps import read_steps, told
 
-RECORDED = {
-    row["step"]: row["answer"]
-    for row in map(json.loads, RECORD.read_text(encoding="utf-8").splitlines())
-}
+RECORDED = read_steps(RECORD)
 
 
 @pytest.fixture(scope="module")
 def answers(bootstrap: str) -> dict[str, Any]:
     """All steps with that broker."""
-    steps = [step for version in VERSIONS for step in talk(bootstrap, version)]
-    assert len({step.name for step in steps}) == len(steps)
-    # Through JSON, as the recorded ones.
-    return {step.name: json.loads(json.dumps(step.answer)) for step in steps}
+    return told(step for version in VERSIONS for step in talk(bootstrap, version))
 
 
 def test_all_steps_are_recorded(answers: dict[str, Any]) -> None:

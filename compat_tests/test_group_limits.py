@@ -3,7 +3,6 @@ answer is the real Kafka's (`group_limits_talk.py`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,11 +13,9 @@ import pytest
 from compat_tests.group_limits_talk import talk
 from compat_tests.process import KafkaliteProcess
 from compat_tests.record_group_limits import LIMITS
+from compat_tests.recorded_steps import read_steps, told
 
-RECORDED = {
-    row["step"]: row["answer"]
-    for row in map(json.loads, LIMITS.read_text(encoding="utf-8").splitlines())
-}
+RECORDED = read_steps(LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +31,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         finally:
             process.stop()
 
-    steps = talk(started)
-    assert len({step.name for step in steps}) == len(steps)
-    # Through JSON, as the recorded ones.
-    return {step.name: json.loads(json.dumps(step.answer)) for step in steps}
+    return told(talk(started))
 
 
 def test_all_steps_are_recorded(answers: dict[str, Any]) -> None:

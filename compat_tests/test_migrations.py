@@ -3,27 +3,21 @@ is the real Kafka's (`migration_talk.py`)."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from compat_tests.migration_talk import talk
 from compat_tests.record_consumer_groups import MIGRATIONS
+from compat_tests.recorded_steps import read_steps, told
 
-RECORDED = {
-    row["step"]: row["answer"]
-    for row in map(json.loads, MIGRATIONS.read_text(encoding="utf-8").splitlines())
-}
+RECORDED = read_steps(MIGRATIONS)
 
 
 @pytest.fixture(scope="module")
 def answers(bootstrap: str) -> dict[str, Any]:
     """All steps with that broker."""
-    steps = list(talk(bootstrap))
-    assert len({step.name for step in steps}) == len(steps)
-    # Through JSON, as the recorded ones.
-    return {step.name: json.loads(json.dumps(step.answer)) for step in steps}
+    return told(talk(bootstrap))
 
 
 def test_all_steps_are_recorded(answers: dict[str, Any]) -> None:

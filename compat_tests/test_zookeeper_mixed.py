@@ -13,10 +13,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from compat_tests.zookeeper_cluster import ZooKeeperCluster
+from kafkalite.cli.authentication import ask
 from kafkalite.cli.main import main
-from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignableTopic,
 )
@@ -214,7 +215,7 @@ def place(cluster: ZooKeeperCluster, topic: str, replicas: list[list[int]]) -> N
 def move(
     cluster: ZooKeeperCluster, topic: str, partition: int, replicas: list[int], *, at: int
 ) -> None:
-    """As today's tools do: a request, whose answer nobody waits for."""
+    """As today's tools do, by a request. It is begun when this returns."""
     request = AlterPartitionReassignmentsRequest(
         timeout_ms=30_000,
         topics=[
@@ -224,12 +225,11 @@ def move(
             )
         ],
     )
-    frame = request_frame(request, 0, correlation_id=1, client_id="admin")
     host, port = cluster.addresses[at].rsplit(":", 1)
-    with socket.create_connection((host, int(port)), 5) as connection:
-        connection.sendall(b"".join(map(bytes, frame)))  # type: ignore[arg-type]  # It is bytes.
-        connection.settimeout(30)
-        assert connection.recv(4)
+    with socket.create_connection((host, int(port)), 30) as connection:
+        answer = ask(connection, request, 0, AlterPartitionReassignmentsResponse)
+    assert answer is not None
+    assert answer.error_code == answer.responses[0].partitions[0].error_code == 0, answer
 
 
 def reassignments(topic: str, partition: int, replicas: list[int]) -> bytes:

@@ -38,6 +38,7 @@ def open_log(
     *,
     clean: bool = True,
     now: TimestampMs = NOW,
+    recovery_point: int = 0,
     log_start_offset: int = 0,
     record_validation: RecordValidation = "header",
 ) -> PartitionLog:
@@ -48,6 +49,7 @@ def open_log(
         topic_id=TOPIC_ID,
         now=now,
         clean=clean,
+        recovery_point=Offset(recovery_point),
         log_start_offset=Offset(log_start_offset),
         record_validation=record_validation,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -12,11 +13,9 @@ from kafkalite.log.epochs import FILE_NAME, EpochStart, LeaderEpochs
 from kafkalite.log.files_memory import MemoryFile, MemoryFiles
 from kafkalite.log.found_epochs import FoundEpochs
 from kafkalite.log.memory_bytes import MemoryBytes
-from kafkalite.log.opening import open_log
-from kafkalite.log.partition_log import PartitionLog
 from kafkalite.types import LeaderEpoch, Offset
 from tests.log.crash_ends import keep_names
-from tests.log.log_fixtures import FOLDER, NOW, TOPIC_ID, append, batch
+from tests.log.log_fixtures import FOLDER, append, batch, open_log
 
 SIZE = len(batch())
 CONFIG = TopicConfig(segment_bytes=4 * SIZE, retention_ms=-1)
@@ -51,22 +50,7 @@ class _Counting(MemoryFile):
         return found
 
 
-def opened(
-    files: MemoryFiles,
-    *,
-    clean: bool = True,
-    recovery_point: int = 0,
-    config: TopicConfig = CONFIG,
-) -> PartitionLog:
-    return open_log(
-        files,
-        FOLDER,
-        config=config,
-        topic_id=TOPIC_ID,
-        now=NOW,
-        clean=clean,
-        recovery_point=Offset(recovery_point),
-    )
+opened = partial(open_log, config=CONFIG)
 
 
 def stopped(files: MemoryFiles, epochs: tuple[int, ...] = EPOCHS) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
@@ -214,7 +215,7 @@ def test_what_is_read_in_part_is_not_acted_on(cluster: Cluster) -> None:
             cluster.zookeeper, "cluster", SteerableClock(), SeededEntropy(1)
         ).open_session(BrokerId(3), lambda event: None)
         images: list[MetadataImage] = []
-        session.watch(lambda image, delta, to=images: to.append(image))  # type: ignore[misc]  # A loop's value.
+        session.watch(partial(_keep, images))
         session.register(broker_registration(3))
         cluster.turns.some(turns)
         cluster.zookeeper.disconnect(session._zookeeper.id)
@@ -286,3 +287,7 @@ def test_states_that_a_broker_has_made_itself_are_watched_by_it_too(cluster: Clu
         )
         cluster.write(SetData(znodes.state_path("t", index), data))
         assert one.image.topics["t"].partitions[index].leader_epoch == 7
+
+
+def _keep(images: list[MetadataImage], image: MetadataImage, delta: object) -> None:
+    images.append(image)
