@@ -22,6 +22,7 @@ from kafkalite.config.listeners import (
     PLAINTEXT,
     PROTOCOL_MAP,
     SPOKEN,
+    is_controller_alone,
     parse_protocols,
 )
 from kafkalite.errors import KafkaError
@@ -77,12 +78,12 @@ def _leave_out_unspoken(values: dict[str, str]) -> list[str]:
 
 
 def _listen_here(values: dict[str, str], resolves: Callable[[str], bool]) -> list[str]:
-    controllers = _names(values.get(CONTROLLERS, ""))
+    not_here = set() if is_controller_alone(values) else _names(values.get(CONTROLLERS, ""))
     notes: list[str] = []
     entries = []
     for entry in values[LISTENERS].split(","):
         match = _NAMED_HOST.fullmatch(entry)
-        if match is None or _name(entry) in controllers or resolves(match["host"]):
+        if match is None or _name(entry) in not_here or resolves(match["host"]):
             entries.append(entry)
             continue
         entries.append(f"{match['name']}://localhost:{match['port']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
 from kafkalite.cli.errors import CommandError
@@ -13,28 +13,29 @@ from kafkalite.ports.process import age_ms
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A broker that serves."""
+    """A broker that serves, or a controller alone."""
 
-    bootstrap: str
+    address: str
     """Where to dial from this machine, `HOST:PORT`: of the first listener whose clients can go on
     from here."""
     data: str | None
     """The log folder; None: memory."""
     listeners: Mapping[str, str]
-    """All addresses to dial, `bootstrap` among them, by the listener's name."""
+    """All addresses to dial, `address` among them, by the listener's name."""
+    is_broker: bool = True
 
     def line(self) -> str:
         """For people."""
-        where = "memory" if self.data is None else self.data
         others = [
             f"{address} ({name})"
             for name, address in self.listeners.items()
-            if address != self.bootstrap
+            if address != self.address
         ]
         also = f"; also on {', '.join(others)}" if others else ""
-        return (
-            f"kafkalite ready on {self.bootstrap}, data in {where}, started in {age_ms()} ms{also}"
-        )
+        where = f"data in {'memory' if self.data is None else self.data}"
+        if not self.is_broker:
+            where = "a controller alone that serves no clients"
+        return f"kafkalite ready on {self.address}, {where}, started in {age_ms()} ms{also}"
 
     def json(self) -> str:
         """For machines: an object, without a newline."""
@@ -42,7 +43,7 @@ class Ready:
 
         return json.dumps(
             {
-                "bootstrap": self.bootstrap,
+                "bootstrap": self.address if self.is_broker else None,
                 "data": self.data,
                 "started_in_ms": age_ms(),
                 "listeners": self.listeners,
@@ -51,7 +52,7 @@ class Ready:
 
 
 class ReadyFile:
-    """The file of `--ready-file`. It is there while the broker serves: one that an earlier broker
+    """The file of `--ready-file`. It is there while the broker serves: one that an earlier one
     left is removed first."""
 
     def __init__(self, path: str) -> None:
@@ -63,7 +64,7 @@ class ReadyFile:
         beside = f"{self._path}.{os.getpid()}"
         try:
             with open(beside, "w", encoding="utf-8") as file:
-                file.write(f"{ready.bootstrap}\n")
+                file.write(f"{ready.address}\n")
             os.replace(beside, self._path)
         except OSError as error:
             raise self._refusal(error) from error
@@ -80,3 +81,13 @@ class ReadyFile:
         return CommandError(
             f"cannot use {self._path} ({error.strerror}); choose another file with --ready-file"
         )
+
+
+def tell_ready(
+    ready: Ready, file: ReadyFile | None, stack: AsyncExitStack, *, as_json: bool
+) -> None:
+    """From now on, and until `stack` is left."""
+    if file is not None:
+        stack.callback(file.remove)
+        file.write(ready)
+    print(ready.json() if as_json else ready.line(), flush=True)

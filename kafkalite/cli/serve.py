@@ -79,6 +79,7 @@ def serve(
     _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
     checked = _checked(values, settings.origins)
+    _check_role(values, settings.origins, {"--topic": topic, "--zookeeper": zookeeper})
     serve_until_stopped(Plan(checked, folders, topics, json, ready_file, zookeeper))
 
 
@@ -99,6 +100,21 @@ def _set_by_options(
         values.pop("broker.id", None)
     if fsync:
         values["kafkalite.fsync"] = "true"
+
+
+def _check_role(
+    values: Mapping[str, str], origins: Mapping[str, str], of_brokers: Mapping[str, object]
+) -> None:
+    """What only a broker can do is not asked of a controller alone; `of_brokers` are options."""
+    from kafkalite.config.listeners import ROLES, is_controller_alone
+
+    if is_controller_alone(values):
+        for option, wish in of_brokers.items():
+            if wish:
+                raise WrongUseError(
+                    f"{option} is for a broker, and {ROLES}=controller ({origins[ROLES]}) makes "
+                    "none; use one of them"
+                )
 
 
 def _is_of_no_zookeeper(note: str) -> bool:
@@ -140,7 +156,7 @@ def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tu
 
 def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     """`WrongUseError` for what no broker can have; `origins` as in `Settings`."""
-    from kafkalite.config.listeners import ListenersError, parse_ip_limits
+    from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import KafkaError
     from kafkalite.server.secured import check_key_stores
@@ -153,7 +169,7 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
         set_at = {key: origins[key] for key in error.keys if key in origins}
         places = " and ".join(f"{key} ({origin})" for key, origin in set_at.items())
         parts = [error.message.removesuffix("."), error.remedy, f"see {places}" if places else ""]
-        if set_at and "--set" not in set_at.values():
+        if set_at and "--set" not in set_at.values() and not is_controller_alone(values):
             parts.append("--port 9092 starts without them")
         raise WrongUseError("; ".join(filter(None, parts))) from error
     except KafkaError as error:

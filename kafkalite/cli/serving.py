@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkalite.cli.client_listeners import ClientListener, client_listeners
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.listening import host_resolves
-from kafkalite.cli.readiness import Ready, ReadyFile
+from kafkalite.cli.readiness import Ready, ReadyFile, tell_ready
 from kafkalite.cli.start_failures import check_descriptors, explained
 from kafkalite.cli.stop_signals import event_of_stop_signals
 from kafkalite.cli.topic_wish import FirstTopics
+from kafkalite.config.listeners import is_controller_alone
 from kafkalite.log.directory_set import LogFolderFailedError, Place
 from kafkalite.ports.loop import new_event_loop
 from kafkalite.ports.vigil import STAY_AWAKE_US
@@ -48,11 +49,20 @@ def serve_until_stopped(plan: Plan) -> None:
     check_descriptors()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(plan))
+            runner.run(_serve_in_its_role(plan))
     except BrokenPipeError:  # Nobody reads the ready line.
         raise
     except OSError as problem:  # Of the stop: those of the start are explained.
         raise CommandError(f"no clean stop: {problem}") from problem
+
+
+async def _serve_in_its_role(plan: Plan) -> None:
+    if is_controller_alone(plan.config.settings):
+        from kafkalite.cli.lone_controller import serve_as_controller
+
+        await serve_as_controller(plan.config, plan.ready_file, as_json=plan.as_json)
+    else:
+        await _serve(plan)
 
 
 async def _serve(plan: Plan) -> None:
@@ -92,10 +102,7 @@ async def _serve(plan: Plan) -> None:
             await _create_topics(network, address, topics, policy)
         addresses = {each.name: str(each.address) for each in listeners}
         ready = Ready(str(address), data, addresses)
-        if file is not None:
-            stack.callback(file.remove)
-            file.write(ready)
-        print(ready.json() if plan.as_json else ready.line(), flush=True)
+        tell_ready(ready, file, stack, as_json=plan.as_json)
         await stopped.wait()
     if broker.failure is not None:
         raise CommandError(_why_it_stopped(broker.failure))

@@ -65,7 +65,7 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
         if error.errno == errno.EADDRINUSE:
             raise CommandError(
                 f"{_ports(config)} in use; stop what listens there, or choose another with "
-                "--port (0 takes a free one)"
+                f"{_port_option(config)} (0 takes a free one)"
             ) from error
         if error.errno in _OF_THE_PROCESS:
             raise _too_little(error) from error
@@ -77,6 +77,13 @@ def explained(data: str | None, config: BrokerConfig) -> Iterator[None]:
         raise CommandError(  # Of a socket.
             f"{error.strerror or error}; choose another address with --port or --set listeners=..."
         ) from error
+
+
+def _port_option(config: BrokerConfig) -> str:
+    """`--port` has a broker's listener."""
+    from kafkalite.config.listeners import is_controller_alone
+
+    return "--set listeners=..." if is_controller_alone(config.settings) else "--port"
 
 
 def _ports(config: BrokerConfig) -> str:

@@ -204,7 +204,7 @@ principal.builder.class CLASS
     = org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder
     The Java class that tells who is behind a connection.
 process.roles LIST broker|controller nonempty
-    Whether the process is a broker, a controller or both.
+    Whether the process is a broker, a controller or both. A controller alone serves nobody here.
 producer.purgatory.purge.interval.requests INT = 1000
     Finished produces that purgatory gathers before it is cleaned.
 queued.max.request.bytes LONG = -1

@@ -13,7 +13,9 @@ reached, so a wildcard is no matter; and it is never told: Kafka takes `[::]` in
 `advertised.listeners`, here it is refused like 0.0.0.0. An empty host there, or port 0, is the one
 that the client reached.
 
-Listeners named in `controller.listener.names` are the quorum's: they are read, and not listened on.
+Listeners named in `controller.listener.names` are the quorum's: they are read, and not listened on;
+but those of a process that is a controller alone are all that it has. Nobody gets so far there that
+they would say who they are, so SASL is left away.
 
 What a listener of protocol SSL needs besides, `config.tls` reads.
 
@@ -23,7 +25,7 @@ Kafka differs: SASL_PLAINTEXT and SASL_SSL are not spoken here yet; they are ref
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -34,11 +36,13 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 PLAINTEXT, SSL = "PLAINTEXT", "SSL"
+_SASL = "SASL_"
 SPOKEN = (PLAINTEXT, SSL)
 """The security protocols that are."""
 LISTENERS = "listeners"
 ADVERTISED = "advertised.listeners"
 CONTROLLERS = "controller.listener.names"
+ROLES = "process.roles"
 PROTOCOL_MAP = "listener.security.protocol.map"
 INTER_BROKER_NAME = "inter.broker.listener.name"
 _PER_IP = "max.connections.per.ip"
@@ -95,15 +99,22 @@ class ListenerConfig:
         return self.bound.name
 
 
+def is_controller_alone(settings: Mapping[str, str]) -> bool:
+    """Whether they, texts by Kafka's keys, are those of a process that is no broker."""
+    return {role.strip() for role in settings.get(ROLES, "").split(",")} == {"controller"}
+
+
 def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
-    """The listeners in their order, without those of controllers. `ListenersError` for what cannot
-    be."""
+    """The listeners in their order, without those of controllers; of a controller alone, those.
+    `ListenersError` for what cannot be."""
     controllers = {name.upper() for name in config.controller_listener_names or ()}
     protocols = parse_protocols(config.listener_security_protocol_map)
     if PROTOCOL_MAP not in config.settings:
         protocols.update(dict.fromkeys(config.controller_listener_names or (), PLAINTEXT))
     all_bound = _parse_all(LISTENERS, config.listeners, protocols, controllers)
     _check_ports(all_bound, config.listeners)
+    if is_controller_alone(config.settings):
+        return _of_a_controller(all_bound, protocols, controllers)
     bound = [each for each in all_bound if each.name not in controllers]
     if config.advertised_listeners is None:
         told = [ListenerAddress(each.name, "", 0) for each in bound]
@@ -120,6 +131,19 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
         )
     _check_inter_broker_name(config.settings.get(INTER_BROKER_NAME), protocols, by_name)
     return [ListenerConfig(each, by_name.get(each.name), protocols[each.name]) for each in bound]
+
+
+def _of_a_controller(
+    bound: Sequence[ListenerAddress], protocols: Mapping[str, str], controllers: Container[str]
+) -> list[ListenerConfig]:
+    if not all(each.name in controllers for each in bound):
+        _refuse(
+            "The listeners config must only contain KRaft controller listeners from "
+            f"{CONTROLLERS} when {ROLES}=controller",
+            *(LISTENERS, CONTROLLERS, ROLES),
+            remedy="name one in both, such as CONTROLLER://:9093",
+        )
+    return [ListenerConfig(each, None, protocols[each.name].removeprefix(_SASL)) for each in bound]
 
 
 def _check_advertised(

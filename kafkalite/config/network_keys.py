@@ -40,7 +40,8 @@ NETWORK_KEYS = (
         LIST,
         None,
         "Names of listeners that controllers use among themselves. Kafka differs: its controllers"
-        " listen on them; here the broker is its own controller, and nobody connects to it.",
+        " listen on them; here the broker is its own controller, and nobody connects to it. A"
+        " controller alone listens, and answers nothing but ApiVersions.",
         may_be_empty=False,
     ),
     ConfigKey(

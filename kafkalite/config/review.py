@@ -4,10 +4,9 @@ person should know about the rest before the broker starts.
 Kafka differs: it starts with names that it does not know, and says so in a log of hundreds of
 lines. Here each is a warning, which names the setting that was probably meant if any is like it.
 
-Kafka differs: `process.roles=controller` is a node of the quorum. Here it is refused: each broker
-is its own controller, so such a process would have nothing to do and nobody to serve, and to let it
-run would tell the users of a cluster that is not there. A compose file with containers of that
-role starts without them.
+Kafka differs: `process.roles=controller` is a node of the quorum. Here each broker is its own
+controller, so such a process has nothing to do: it says so, and stands where a compose file wants
+it (`server.lone_controller`).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import NoReturn
 from kafkalite.config.environment import BITNAMI_PREFIX, Given
 from kafkalite.config.keys import ConfigKey
 from kafkalite.config.known import Kind, is_of_clients_too, key_of, kind_of, nearest
+from kafkalite.config.listeners import CONTROLLERS, ROLES, is_controller_alone
 from kafkalite.config.relations import check_relations, names_with_relations
 from kafkalite.errors import ErrorCode, KafkaError
 
@@ -27,10 +27,9 @@ _OWN_PREFIX = "kafkalite."
 _CLUSTER_ID = "kafkalite.cluster.id"
 NO_ZOOKEEPER = "info: no ZooKeeper is joined"
 """How that line begins, for those who join one by other means than settings."""
-_ROLES = "process.roles"
-_CONTROLLERS = "controller.listener.names"
 _VOTERS = "controller.quorum.voters"
-_QUORUM = (_ROLES, _CONTROLLERS, _VOTERS, "controller.quorum.bootstrap.servers")
+_BOOTSTRAP = "controller.quorum.bootstrap.servers"
+_QUORUM = (ROLES, CONTROLLERS, _VOTERS, _BOOTSTRAP)
 _AUTHORIZER = "authorizer.class.name"
 
 
@@ -51,9 +50,11 @@ def review(given: Mapping[str, Given]) -> list[str]:
     settings = {name: value for name, (value, _) in given.items()}
     if not names_with_relations().isdisjoint(given):
         _check_relations(given)
-    _check_roles(given)
+    if is_controller_alone(settings):
+        return [*_of_unknown_names(given, kinds), _of_a_lone_controller(given[ROLES])]
     return [
-        *_warnings(given, kinds),
+        *_of_unknown_names(given, kinds),
+        *_warnings(given),
         *_of_the_quorum(settings, given.get(_CLUSTER_ID)),
         *_of_zookeeper(settings, kinds),
         *_without_effect(kinds),
@@ -116,15 +117,6 @@ def _check_relations(given: Mapping[str, Given]) -> None:
         raise KafkaError(error.code, f"{error.message}; see {' and '.join(places)}") from error
 
 
-def _check_roles(given: Mapping[str, Given]) -> None:
-    roles = given.get(_ROLES)
-    if roles is not None and {item.strip() for item in roles.value.split(",")} == {"controller"}:
-        _refuse(
-            f"{_ROLES}=controller ({roles.origin}): nothing runs here without the role broker, "
-            "since each broker is its own controller; start those with the role broker only"
-        )
-
-
 def _unknown(name: str, given: Given) -> str:
     meant = nearest(name)
     shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
@@ -132,22 +124,42 @@ def _unknown(name: str, given: Given) -> str:
     return f"{shown} ({given.origin}) is no setting of a broker{hint}"
 
 
-def _warnings(given: Mapping[str, Given], kinds: Mapping[str, Kind]) -> Iterable[str]:
+def _of_unknown_names(given: Mapping[str, Given], kinds: Mapping[str, Kind]) -> Iterable[str]:
     for name, kind in kinds.items():
         if kind is Kind.UNKNOWN:
             yield f"warning: {_unknown(name, given[name])}"
+
+
+def _of_a_lone_controller(roles: Given) -> str:
+    return (
+        f"info: {ROLES}=controller ({roles.origin}): each broker brings its own controller here, "
+        "so this process does nothing and serves no clients; it can be left out"
+    )
+
+
+def _warnings(given: Mapping[str, Given]) -> Iterable[str]:
     authorizer = given.get(_AUTHORIZER)
     if authorizer is not None and authorizer.value.strip():
         yield (
             f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: nobody is asked who they "
             "are, and everybody may do everything"
         )
-    voters = given.get(_VOTERS)
-    if voters is not None and "," in voters.value:
-        yield (
-            f"warning: {_VOTERS} ({voters.origin}) names several nodes; here each is a cluster of "
-            "its own, and knows nothing of the others"
-        )
+    yield from _of_other_nodes(given)
+
+
+def _of_other_nodes(given: Mapping[str, Given]) -> Iterable[str]:
+    """Of a quorum that this broker is not all of, so that there may be other brokers."""
+    roles = given.get(ROLES)
+    is_no_controller = roles is not None and "controller" not in roles.value
+    for name in (_VOTERS, _BOOTSTRAP):
+        quorum = given.get(name)
+        if quorum is not None and ("," in quorum.value or is_no_controller):
+            yield (
+                f"warning: {name} ({quorum.origin}) names other nodes; here each broker is a "
+                "cluster of its own, and knows nothing of others: `kafkalite cluster` runs several "
+                "that are one"
+            )
+            return
 
 
 def _of_the_quorum(settings: Mapping[str, str], cluster_id: Given | None) -> Iterable[str]:

@@ -10,9 +10,9 @@ from kafkalite.config.listeners import WILDCARDS
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import InvariantError
 from kafkalite.log.files import Files
-from kafkalite.ports.clock import RealClock
+from kafkalite.ports.clock import Clock, RealClock
 from kafkalite.ports.entropy import RealEntropy
-from kafkalite.ports.network import Address
+from kafkalite.ports.network import Address, Network
 from kafkalite.ports.network_sockets import SocketNetwork
 from kafkalite.ports.workers import ThreadWorkers
 from kafkalite.server.broker_parts import Ports
@@ -22,13 +22,20 @@ def ports_of_this_machine(config: BrokerConfig, files: Files, *, stay_awake_us: 
     """To be called on the thread of the running loop, as the network belongs to it.
     `stay_awake_us`: see `Vigil`."""
     clock = RealClock()
-    network = SocketNetwork(
+    network = network_of_this_machine(config, clock, stay_awake_us=stay_awake_us)
+    return Ports(clock, RealEntropy(), network, files, ThreadWorkers())
+
+
+def network_of_this_machine(
+    config: BrokerConfig, clock: Clock, *, stay_awake_us: int = 0
+) -> Network:
+    """As above, alone."""
+    return SocketNetwork(
         clock,
         backlog=config.socket_listen_backlog_size,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         stay_awake_us=stay_awake_us,
     )
-    return Ports(clock, RealEntropy(), network, files, ThreadWorkers())
 
 
 class Fails(Protocol):

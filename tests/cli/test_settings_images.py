@@ -10,15 +10,16 @@ from typing import IO
 
 import pytest
 
-from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.settings import Settings, gather
 from kafkalite.config.listeners import parse_listeners
 from kafkalite.config.views import BrokerConfig
-from kafkalite.errors import KafkaError
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports import small_files
 from kafkalite.ports.network import Address, Network
+from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.server.listeners import Listeners
+from kafkalite.server.lone_controller import answer
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests import certificates
@@ -28,9 +29,10 @@ from tests.server.running import simulated, start
 
 FOLDER = Path(__file__).parent / "environments"
 METADATA = 9
-NOT_HERE = {"apache-cluster-isolated-controller": "process.roles=controller"}
-"""What has no place here, and what is said of it."""
-STARTING = sorted({path.stem for path in FOLDER.glob("*.env")} - NOT_HERE.keys())
+PUBLISHED = sorted(path.stem for path in FOLDER.glob("*.env"))
+CONTROLLERS = [name for name in PUBLISHED if name.endswith("-controller")]
+"""Those of processes that are no brokers."""
+STARTING = [name for name in PUBLISHED if name not in CONTROLLERS]
 
 
 PASSWORD = "abcdefgh"
@@ -109,13 +111,37 @@ async def test_a_broker_starts_and_serves_each_of_its_clients(
         assert running.broker.cluster_id == wanted
 
 
-@pytest.mark.parametrize("name", STARTING)
+@pytest.mark.parametrize("in_container", [True, False], ids=["container", "laptop"])
+@pytest.mark.parametrize("name", CONTROLLERS)
+@simulated
+async def test_a_controller_alone_listens_and_serves_nobody(
+    simulation: Simulation, name: str, in_container: bool
+) -> None:
+    settings = gathered(name, in_container=in_container)
+    (line,) = [note for note in settings.notes if "knows no host" not in note]
+    assert "process.roles=controller (KAFKA_PROCESS_ROLES): " in line
+    config = BrokerConfig.of(settings.values)
+    network = simulation.network.node("controller")
+    listeners = Listeners(config, network, simulation.clock, checks_views=True)
+    listeners.start(answer)
+    client = await Client.connect(
+        simulation.network.node("client"), Address("controller", listeners.addresses[0].port)
+    )
+    asked = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+    response = await client.ask(asked, 3, ApiVersionsResponse)
+    assert [each.api_key for each in response.api_keys] == [18]
+    with pytest.raises(ConnectionError):
+        await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+    await listeners.stop(simulation.clock.now_ms())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_no_variable_of_an_image_is_unknown(name: str) -> None:
     notes = gathered(name, in_container=True).notes
     assert [note for note in notes if "is no setting of a broker" in note] == []
 
 
-@pytest.mark.parametrize("name", STARTING)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_on_a_laptop_nothing_but_its_own_addresses_replaces_an_unknown_host(name: str) -> None:
     """What a file opens to the network stays so; nothing else is opened."""
     inside = parse_listeners(BrokerConfig.of(gathered(name, in_container=True).values))
@@ -149,14 +175,17 @@ def test_no_zookeeper_is_joined(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", NOT_HERE)
-def test_what_cannot_start_says_why_in_one_line(name: str) -> None:
-    with pytest.raises((WrongUseError, KafkaError), match=NOT_HERE[name]) as refused:
-        parse_listeners(BrokerConfig.of(gathered(name, in_container=True).values))
-    assert "\n" not in str(refused.value)
+@pytest.mark.parametrize("name", STARTING)
+def test_a_broker_with_others_beside_it_is_told_once_that_it_knows_none(name: str) -> None:
+    beside = ("isolated-broker", "confluent-broker", "cluster", "test-combined")
+    notes = gathered(name, in_container=True).notes
+    told = [note for note in notes if "is a cluster of its own" in note]
+    assert len(told) == (1 if any(part in name for part in beside) else 0), told
 
 
 def test_there_are_environments_of_each_image_and_style() -> None:
+    for image in ("apache", "confluent"):
+        assert any(name.startswith(image) for name in CONTROLLERS)
     for image in ("apache", "confluent", "bitnami", "testcontainers"):
         assert any(name.startswith(image) for name in STARTING)
     for image in ("confluent", "bitnami", "testcontainers"):

@@ -56,6 +56,29 @@ def test_a_listener_is_read(text: str, name: str, host: str, port: int) -> None:
     assert bound(text) == [(name, host, port)]
 
 
+CONTROLLER = {
+    "process.roles": " controller ",
+    "controller.listener.names": "A,b",
+    MAP: "A:PLAINTEXT,B:SASL_SSL,PLAINTEXT:PLAINTEXT",
+}
+
+
+def test_a_controller_alone_has_the_listeners_of_controllers() -> None:
+    first, second = parse_listeners(
+        BrokerConfig.of({**CONTROLLER, LISTENERS: "a://:1,B://localhost:0"})
+    )
+    assert first == ListenerConfig(ListenerAddress("A", "", 1), None, "PLAINTEXT")
+    assert second == ListenerConfig(ListenerAddress("B", "localhost", 0), None, "SSL")
+
+
+@pytest.mark.parametrize("listeners", [{}, {LISTENERS: "A://:1,PLAINTEXT://:2"}])
+def test_and_no_others(listeners: dict[str, str]) -> None:
+    assert refusal({**CONTROLLER, **listeners}) == (
+        "The listeners config must only contain KRaft controller listeners from "
+        "controller.listener.names when process.roles=controller"
+    )
+
+
 def test_each_listener_has_its_security_protocol() -> None:
     found = parsed("SSL://:1,IN://:2,OUT://:3", map="SSL:SSL,IN:PLAINTEXT,OUT:ssl")
     assert [each.protocol for each in found] == ["SSL", "PLAINTEXT", "SSL"]

@@ -34,7 +34,6 @@ NOT_REFUSED = {
     "must implement KafkaPrincipalSerde": "Java classes are not looked up",
     "controller.quorum.voters=Set(1)": "no quorum is formed",
     "must contain a parseable set of controllers": "no quorum is formed",
-    "when process.roles=controller": "told by `review`, in its own words",
 }
 """Parts of messages, and why kafkalite takes what they refuse."""
 OTHER_LISTENER = "The valid options based on currently configured listeners are PLAINTEXT"

@@ -87,25 +87,61 @@ def test_a_cluster_id_alone() -> None:
     ]
 
 
-def test_several_voters_are_several_clusters() -> None:
-    first, second = notes({"controller.quorum.voters": "1@a:1,2@b:1"})
+VOTERS, BOOTSTRAP = "controller.quorum.voters", "controller.quorum.bootstrap.servers"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({VOTERS: "1@a:1,2@b:1"}, VOTERS),
+        ({BOOTSTRAP: "a:1,b:1", "process.roles": "broker,controller"}, BOOTSTRAP),
+        ({VOTERS: "1@a:1", "process.roles": " broker "}, VOTERS),
+        ({BOOTSTRAP: "a:1", VOTERS: "1@a:1", "process.roles": "broker"}, VOTERS),
+    ],
+)
+def test_where_there_may_be_other_brokers_each_is_a_cluster_of_its_own(
+    settings: dict[str, str], named: str
+) -> None:
+    first, second = notes(settings)
     assert first == (
-        "warning: controller.quorum.voters (server.properties) names several nodes; here each is "
-        "a cluster of its own, and knows nothing of the others"
+        f"warning: {named} (server.properties) names other nodes; here each broker is a cluster of "
+        "its own, and knows nothing of others: `kafkalite cluster` runs several that are one"
     )
     assert second.startswith("info: the broker is its own controller")
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"process.roles": "broker"},
+        {"process.roles": "broker,controller", VOTERS: "1@a:1"},
+        {"process.roles": "controller, broker", BOOTSTRAP: "a:1"},
+    ],
+)
+def test_a_broker_that_may_be_alone_is_not_warned(settings: dict[str, str]) -> None:
+    (line,) = notes(settings)
+    assert line.startswith("info: ")
+
+
 @pytest.mark.parametrize("roles", ["controller", " controller , controller"])
-def test_a_controller_alone_is_refused(roles: str) -> None:
-    assert refusal({"process.roles": roles}).startswith(
-        "process.roles=controller (server.properties): nothing runs here without the role broker"
-    )
+def test_a_controller_alone_is_told_that_it_can_be_left_out_and_nothing_else(roles: str) -> None:
+    settings = {
+        "process.roles": roles,
+        VOTERS: "1@a:1,2@b:1",
+        "kafkalite.cluster.id": "abc",
+        "num.io.threads": "8",
+        "authorizer.class.name": "org.example.Acls",
+    }
+    assert notes(settings) == [
+        "info: process.roles=controller (server.properties): each broker brings its own controller "
+        "here, so this process does nothing and serves no clients; it can be left out"
+    ]
 
 
-@pytest.mark.parametrize("roles", ["broker", "broker,controller", "controller, broker"])
-def test_other_roles_are_taken(roles: str) -> None:
-    assert len(notes({"process.roles": roles})) == 1
+def test_its_unknown_names_and_bad_values_are_told() -> None:
+    first, _ = notes({"process.roles": "controller", "num.partitons": "3"})
+    assert first.startswith("warning: num.partitons (server.properties) is no setting")
+    assert refusal({"process.roles": "controller", "num.partitions": "0"})
 
 
 def test_no_zookeeper_is_joined() -> None:
