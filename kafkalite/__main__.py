@@ -7,6 +7,11 @@ import sys
 
 def main() -> int:
     """The command `kafkalite`."""
+    try:
+        from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts
+    except KeyboardInterrupt:
+        return 130
+    end_at_once_upon_interrupts()
     from kafkalite.cli.main import main as run
 
     return run(sys.argv[1:])

@@ -23,6 +23,7 @@ from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
 from kafkalite.cli.shell_completion import completion_of
 from kafkalite.cli.topics import topics
+from kafkalite.cli.value_words import HelpInWords
 from kafkalite.cli.verify_log import verify_log
 
 
@@ -33,6 +34,7 @@ def new_app() -> App:
         help="A server that speaks Kafka's protocol, and tools that look into any Kafka.",
         version=__version__,
         group_parameters=OPTIONS,
+        help_formatter=HelpInWords(),
         default_parameter=Parameter(negative=(), show_default=_shown, converter=convert_strictly),
     )
     app.command(serve, group=BROKER, sort_key=1)

@@ -49,8 +49,8 @@ def run_cluster(
     ephemeral: bool = False,
     processes: bool = False,
     zookeeper: str | None = None,
-    topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
-    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
+    topic: tuple[str, ...] = (),
+    set: tuple[str, ...] = (),
     json: bool = False,
     log_format: LogFormat = "text",
 ) -> None:

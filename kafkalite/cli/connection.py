@@ -39,11 +39,11 @@ _ELSEWHERE = "start one with `kafkalite serve`, or name another with --bootstrap
 class Connection:
     """Which cluster."""
 
-    bootstrap: Annotated[
-        str, Parameter(alias="-b", env_var="KAFKA_BOOTSTRAP_SERVERS", metavar="HOST:PORT")
-    ] = f"localhost:{_DEFAULT_PORT}"
+    bootstrap: Annotated[str, Parameter(alias="-b", env_var="KAFKA_BOOTSTRAP_SERVERS")] = (
+        f"localhost:{_DEFAULT_PORT}"
+    )
     """a broker of the cluster, or some with commas between"""
-    command_config: Annotated[str | None, Parameter(metavar="FILE")] = None
+    command_config: str | None = None
     """security.protocol, sasl.* and ssl.* of a client, as Kafka's tools take them"""
 
     @contextmanager

@@ -38,7 +38,7 @@ def reset(
     *,
     to: Annotated[str | None, Parameter(metavar="WHERE")] = None,
     shift: int | None = None,
-    topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
+    topic: tuple[str, ...] = (),
     execute: bool = False,
     connection: Connection = Connection(),
     output: Output = Output(),

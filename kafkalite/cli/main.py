@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import sys
 
+from kafkalite.cli.early_interrupts import INTERRUPTED, raise_upon_interrupts
 from kafkalite.cli.errors import CommandError, WrongUseError
 from kafkalite.ports.process import open_standard_descriptors
 
 _FAILED = 1
 _WRONG_USE = 2
-_INTERRUPTED = 130
 _NOBODY_READS = 141
 
 
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     except CommandError as problem:
         return _end(_FAILED, *problem.args)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:  # Nobody reads on, as after `| head`.
         _forget_output()
         return _NOBODY_READS
@@ -72,6 +72,7 @@ def _do(arguments: list[str]) -> int:
             return 0
     from kafkalite.cli.app import run
 
+    raise_upon_interrupts()
     return run(arguments)
 
 

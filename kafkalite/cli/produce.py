@@ -54,7 +54,7 @@ def produce(
     format: Literal["text", "json"] = "text",
     separator: str | None = None,
     key: str | None = None,
-    header: Annotated[tuple[str, ...], Parameter(metavar="NAME=VALUE")] = (),
+    header: tuple[str, ...] = (),
     partition: Annotated[int | None, Parameter(validator=from_to(0, LAST_PARTITION))] = None,
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none",
     acks: Literal["all", "1", "0"] = "all",

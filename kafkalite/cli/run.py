@@ -34,11 +34,11 @@ _SIGNALLED = 128
 
 def run(
     *command: Annotated[str, Parameter(metavar="CMD...")],
-    topic: Annotated[tuple[str, ...], Parameter(metavar="NAME[:PARTITIONS]")] = (),
+    topic: tuple[str, ...] = (),
     partitions: Annotated[int | None, Parameter(validator=from_to(1, MOST_PARTITIONS))] = None,
-    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
+    set: tuple[str, ...] = (),
     port: Annotated[int, Parameter(validator=from_to(0, _MAX_PORT))] = 0,
-    env: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
+    env: tuple[str, ...] = (),
 ) -> int:
     """Start a broker in memory, run a command against it, stop the broker.
 

@@ -47,12 +47,12 @@ def serve(
         data: folder of the logs [default: ./kafkalite-data]
         ephemeral: keep all data in memory
         fsync: answer acks=all only once the data is on the disk
-        topic: a topic to have, NAME or NAME:PARTITIONS; may be repeated
+        topic: a topic to have; may be repeated
         partitions: of each topic for which nobody says it [default: 1]
         node_id: number of the broker, another one for each of a cluster [default: 1]
         zookeeper: HOST:PORT,HOST:PORT/CHROOT of the ensemble that its cluster is kept in
         config: file of broker settings, like Kafka's server.properties; may be repeated
-        set: a broker setting by Kafka's name, KEY=VALUE; may be repeated
+        set: a broker setting by Kafka's name; may be repeated
         ready_file: file that has the address in it while the broker serves
         json: tell the address as a line of JSON
         log_format: of the lines on standard error

@@ -129,7 +129,7 @@ def create(
     replication_factor: Annotated[
         int | None, Parameter(validator=from_to(1, _MOST_REPLICAS))
     ] = None,
-    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
+    set: tuple[str, ...] = (),
     if_not_exists: bool = False,
     connection: Connection = Connection(),
     output: Output = Output(),
@@ -198,8 +198,8 @@ def alter(
     /,
     *,
     partitions: _Partitions | None = None,
-    set: Annotated[tuple[str, ...], Parameter(metavar="KEY=VALUE")] = (),
-    delete: Annotated[tuple[str, ...], Parameter(metavar="KEY")] = (),
+    set: tuple[str, ...] = (),
+    delete: tuple[str, ...] = (),
     connection: Connection = Connection(),
     output: Output = Output(),
 ) -> None:

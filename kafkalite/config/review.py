@@ -118,6 +118,8 @@ def _check_relations(given: Mapping[str, Given]) -> None:
 
 
 def _unknown(name: str, given: Given) -> str:
+    if not name:  # Of `=x` in a file, which Kafka passes over without a word.
+        return f"a value without a name ({given.origin}) sets nothing; expected NAME=VALUE"
     meant = nearest(name)
     shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
     hint = "" if meant is None else f"; the nearest is {meant}"

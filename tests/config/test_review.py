@@ -34,6 +34,12 @@ def test_unknown_names_are_warnings_that_name_the_nearest() -> None:
     ]
 
 
+def test_a_value_without_a_name_is_told_as_that() -> None:
+    assert notes({"": "x"}) == [
+        "warning: a value without a name (server.properties) sets nothing; expected NAME=VALUE"
+    ]
+
+
 def test_of_our_own_names_none_is_unknown() -> None:
     assert refusal({"kafkalite.record.validaton": "full"}) == (
         "kafkalite.record.validaton (server.properties) is no setting of a broker; the nearest is "

@@ -1,0 +1,79 @@
+"""Ctrl-C while a command is still imported."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts, raise_upon_interrupts
+from tests.cli.serving import environment
+
+INTERRUPTED = """
+import os, signal, sys
+
+module = sys.argv.pop(1)
+
+class Finder:
+    def find_spec(self, name, *more):
+        if name == module:
+            Unheard()
+
+class Unheard:
+    def __del__(self):  # At once, and what such a method raises is ignored.
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from kafkalite.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("kafkalite.cli.main", ["--version"]),
+        ("kafkalite.cli.app", ["--version"]),
+        ("kafkalite.cli.serve", ["serve", "--port=-1"]),
+        ("kafkalite.cli.serving", ["serve", "--port=0", "--ephemeral", "--ready-file=/dev/full"]),
+    ],
+)
+def test_it_ends_quietly_where_python_would_overhear_it(module: str, words: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, *words],
+        env=environment(),
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+@pytest.fixture
+def signal_handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("signal_handler")
+@pytest.mark.parametrize("other", [signal.SIG_IGN, lambda *_: None])
+def test_what_somebody_else_does_upon_it_stays(other: signal.Handlers) -> None:
+    signal.signal(signal.SIGINT, other)
+    end_at_once_upon_interrupts()
+    assert signal.getsignal(signal.SIGINT) is other
+    raise_upon_interrupts()
+    assert signal.getsignal(signal.SIGINT) is other
+
+
+@pytest.mark.usefixtures("signal_handler")
+def test_commands_are_interrupted_as_before() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_at_once_upon_interrupts()
+    raise_upon_interrupts()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
