@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kafkalite.server.connection import ClientConnection
     from kafkalite.server.controller_driver import ControllerDriver
     from kafkalite.server.coordinators import Coordinators
+    from kafkalite.server.disk_troubles import Trouble
     from kafkalite.server.group_coordinators import GroupCoordinators
     from kafkalite.server.peers import Peers
     from kafkalite.server.produce_order import ProduceOrder
@@ -87,6 +88,8 @@ class Services:
     """Whether clients may take any broker for the controller: each hands on what is for it."""
     envelopes: OpensEnvelopes | None = None
     """None: as `peers`."""
+    creation_troubles: dict[str, Trouble] = field(default_factory=dict)
+    """Of internal topics that are wanted and cannot be made, by name."""
 
     @property
     def image(self) -> MetadataImage:

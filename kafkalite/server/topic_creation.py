@@ -17,11 +17,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from kafkalite.controller.events import CreateTopics, NewTopic, TopicsCreated
+from kafkalite.controller.events import CreatedTopic, CreateTopics, NewTopic, TopicsCreated
 from kafkalite.controller.internal_topics import clamped, factor_setting, wanted_internal_topic
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import TopicImage
 from kafkalite.metadata.topic_names import INTERNAL_TOPICS
+from kafkalite.server.disk_troubles import Trouble
 from kafkalite.server.request import Services
 
 _log = logging.getLogger(__name__)
@@ -57,9 +58,12 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
     """Create with the broker's defaults; internal topics with their own settings. A name that
     someone else created meanwhile is no error to the caller, who looks at the image again."""
     config = services.config
-    wanted = [
-        _internal_topic(services, name)
-        if name in INTERNAL_TOPICS
+    internal = {
+        name: wanted_internal_topic(config, name) for name in names if name in INTERNAL_TOPICS
+    }
+    topics = [
+        clamped(internal[name], config, services.image)
+        if name in internal
         else NewTopic(
             name,
             num_partitions=config.num_partitions,
@@ -67,23 +71,26 @@ def auto_create(services: Services, names: Sequence[str], on_created: OnCreated)
         )
         for name in names
     ]
-    create_topics(services, wanted, on_created)
+
+    def tell(result: TopicsCreated | KafkaError) -> None:
+        for topic in result.topics if isinstance(result, TopicsCreated) else ():
+            if isinstance(topic, CreatedTopic) and topic.name in internal:
+                _tell_of_fewer_replicas(topic, internal[topic.name])
+        on_created(result)
+
+    create_topics(services, topics, tell)
 
 
-def _internal_topic(services: Services, name: str) -> NewTopic:
-    """As it is made with the brokers that live now."""
-    wanted = wanted_internal_topic(services.config, name)
-    made = clamped(wanted, services.config, services.image)
+def _tell_of_fewer_replicas(made: CreatedTopic, wanted: NewTopic) -> None:
     if made.replication_factor != wanted.replication_factor:
         _log.info(  # The usual case here, and nothing that a person has to mend.
             "%s: replication factor %d instead of %d (%s), "
             "min.insync.replicas at most that: there are only so many brokers",
-            name,
+            made.name,
             made.replication_factor,
             wanted.replication_factor,
-            factor_setting(name),
+            factor_setting(made.name),
         )
-    return made
 
 
 def need_internal_topic(services: Services, name: str, on_topic: OnTopic) -> None:
@@ -97,10 +104,14 @@ def need_internal_topic(services: Services, name: str, on_topic: OnTopic) -> Non
     def on_created(result: TopicsCreated | KafkaError) -> None:
         made = services.image.topics.get(name)  # Somebody else may have been quicker.
         if made is not None:
+            services.creation_troubles.pop(name, None)
             on_topic(made)
             return
         refusal = result if isinstance(result, KafkaError) else result.topics[0]
-        _log.warning("%s cannot be made: %s", name, refusal)
+        if not isinstance(refusal, CreatedTopic):  # Else it is gone again, or not here yet.
+            trouble = services.creation_troubles.setdefault(name, Trouble())
+            why = refusal.message or refusal.code.name
+            _log.log(trouble.level(refusal.code.name), "%s cannot be made: %s", name, why)
         on_topic(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     auto_create(services, [name], on_created)

@@ -10,6 +10,10 @@ from errno import ENOSPC
 import pytest
 
 from kafkalite.errors import ErrorCode
+from kafkalite.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.testing.simulation import Simulation
 from tests.log.refusing_disk import RefusingDisk
@@ -73,3 +77,47 @@ async def test_all_that_is_written_is_refused_and_told_once(
             assert len(told) == {1: 9, 2: 7}[trouble]
             assert "the disk of memory refuses (No space left on device)" in told[0]
             assert told[-1] == "the disk of memory takes records again"
+
+
+@simulated
+async def test_a_coordinators_topic_that_cannot_be_made_is_told_once(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However often clients ask again, and once more if the disk fills again."""
+    caplog.set_level(logging.INFO)
+    disk = RefusingDisk()
+
+    async def found(running: Running, group: str, key_type: int = 0) -> int:
+        request = FindCoordinatorRequest(key=group, key_type=key_type)
+        client = await running.client()
+        return (await client.ask(request, 3, FindCoordinatorResponse)).error_code
+
+    def told() -> list[str]:
+        lines = (each for each in caplog.records if each.name.endswith("topic_creation"))
+        return [each.getMessage() for each in lines if each.levelno >= logging.INFO]
+
+    async with start(simulation, disk) as running:
+        disk.error, disk.may_read = ENOSPC, True
+        for _ in range(5):
+            assert await found(running, "g") == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            await running.wait_ms(1_000)
+        (line,) = told()
+        assert line.startswith("__consumer_offsets cannot be made: ")
+        assert "[Errno 28]" in line
+        disk.error = None
+        await running.wait_ms(1_000)
+        assert await found(running, "g") == ErrorCode.NONE
+        assert [text.partition(":")[2] for text in told()[1:]] == [
+            " replication factor 1 instead of 3 (offsets.topic.replication.factor), "
+            "min.insync.replicas at most that: there are only so many brokers"
+        ]
+        caplog.clear()
+        disk.error = ENOSPC
+        for _ in range(3):
+            assert await found(running, "t", 1) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            await running.wait_ms(1_000)
+        assert [text.split()[0] for text in told()] == ["__transaction_state"]
+        disk.error = None
+        await running.wait_ms(1_000)
+        assert await found(running, "t", 1) == ErrorCode.NONE
+        assert running.broker._services.creation_troubles == {}
