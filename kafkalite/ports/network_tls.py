@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Connection, Dialing, Listener, Network, NewConnection
 from kafkalite.ports.tls_link import TlsLink, TlsSide
 
@@ -19,11 +20,14 @@ class TlsNetwork:
         *,
         accepts: ssl.SSLContext | None = None,
         dials: ssl.SSLContext | None = None,
+        complaints: Complaints | None = None,
     ) -> None:
-        """`accepts` and `dials`: of each side; None where nobody does that."""
+        """`accepts` and `dials`: of each side; None where nobody does that. `complaints` are told
+        of peers that are not accepted."""
         self._network = network
-        self._accepts = None if accepts is None else TlsSide(accepts, clock, is_server=True)
-        self._dials = None if dials is None else TlsSide(dials, clock, is_server=False)
+        complaints = complaints or Complaints(clock)
+        self._accepts = None if accepts is None else TlsSide(accepts, clock, complaints)
+        self._dials = None if dials is None else TlsSide(dials, clock, None)
 
     def listen(self, host: str, port: int, new_connection: NewConnection) -> Listener:
         """See `Network`."""

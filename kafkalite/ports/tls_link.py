@@ -22,7 +22,6 @@ it is OpenSSL's, `handshake_failure` in TLSv1.2 and `certificate_required` in TL
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import ssl
 from collections import deque
@@ -32,11 +31,10 @@ from typing import cast
 
 from kafkalite.log.files import Buffer, Part, release_parts
 from kafkalite.ports.clock import Clock, Timer
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Connection, Link
 from kafkalite.ports.socket_link import TURN_BYTES, TruncatedSliceError
 from kafkalite.ports.tls_words import TlsError, words_for
-
-logger = logging.getLogger(__name__)
 
 HANDSHAKE_MS = 10_000
 """From the connection to the end of the handshake: as long as Kafka's clients give it at first
@@ -59,11 +57,14 @@ _HAS_PREADV = hasattr(os, "preadv")
 class TlsSide:
     """What the links of one context share: all that a network accepts by it, or dials."""
 
-    def __init__(self, context: ssl.SSLContext, clock: Clock, *, is_server: bool) -> None:
-        """On the thread of the running loop."""
+    def __init__(
+        self, context: ssl.SSLContext, clock: Clock, complaints: Complaints | None
+    ) -> None:
+        """On the thread of the running loop. `complaints` are a server's."""
         self.context = context
         self.clock = clock
-        self.is_server = is_server
+        self.complaints = complaints
+        self.is_server = complaints is not None
         self.call_soon = asyncio.get_running_loop().call_soon
         self.received = memoryview(bytearray(BUFFER_BYTES))
         self.gathered = memoryview(bytearray(BUFFER_BYTES))
@@ -425,8 +426,8 @@ class TlsLink:
         """The handshake has come to nothing."""
         if self._is_over:
             return
-        if self._side.is_server:
-            logger.warning("%s: closing the connection: %s", self.peer, why)
+        if self._side.complaints is not None:
+            self._side.complaints.closing(self.peer, why)
         self._error = TlsError(why)
         self._end(None)
 

@@ -28,6 +28,7 @@ from typing import Generic, TypeVar
 from kafkalite.errors import InvariantError, ProtocolError
 from kafkalite.log.files import Part, release_parts
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Link
 from kafkalite.server.answer_queue import AnswerQueue, Pending
 from kafkalite.server.receive_buffer import (
@@ -65,6 +66,7 @@ class ClientConnection(Generic[S]):
         "_call_soon",
         "_checks_views",
         "_clock",
+        "_complaints",
         "_farewells",
         "_handle",
         "_held",
@@ -89,6 +91,7 @@ class ClientConnection(Generic[S]):
         call_soon: Callable[[Callable[[], None]], object],
         max_request_bytes: int,
         on_closed: Callable[[ClientConnection[S]], None],
+        complaints: Complaints,
         checks_views: bool = False,
     ) -> None:
         """`checks_views` proves for each request that its handler kept no view of it, at the price
@@ -100,6 +103,7 @@ class ClientConnection(Generic[S]):
         self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
         self._call_soon = call_soon
         self._on_closed = on_closed
+        self._complaints = complaints
         self._farewells: list[Callable[[], None]] = []
         self._checks_views = checks_views
         self._link: Link | None = None
@@ -234,7 +238,7 @@ class ClientConnection(Generic[S]):
                     self._call_soon(self._next_turn)
                     break
         except ProtocolError as error:
-            logger.warning("%s: closing the connection: %s", self.peer, error)
+            self._complaints.closing(self.peer, error)
             self._in_turn = False
             self.stop()
         except BaseException:
@@ -290,12 +294,10 @@ class ClientConnection(Generic[S]):
         """Others wait for the room that this one keeps. Those that wait themselves are not to
         blame."""
         if not self._held & (_ROOM | _CLOSING):
-            logger.warning(
-                "%s: closing the connection: less than %d KiB of its request came in %d s, while"
-                " others wait for the room that it takes",
+            self._complaints.closing(
                 self.peer,
-                STALL_BYTES >> 10,
-                STALL_MS // 1000,
+                f"less than {STALL_BYTES >> 10} KiB of its request came in {STALL_MS // 1000} s,"
+                " while others wait for the room that it takes",
             )
             self.close()
 

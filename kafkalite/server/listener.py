@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kafkalite.ports.clock import Clock, Timer
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Listener, Network
 from kafkalite.server.connection import ClientConnection, Handle
 from kafkalite.server.receive_buffer import BufferPool
@@ -80,10 +81,11 @@ class ServerListener(Generic[S]):
         new_session: Callable[[], S],
         limits: ConnectionLimits | None = None,
         counts: ConnectionCounts | None = None,
+        complaints: Complaints | None = None,
         checks_views: bool = False,
     ) -> None:
-        """`pool` and `counts` are shared by all listeners of a broker; `new_session` makes what
-        dispatch keeps about a client; `checks_views`: see `ClientConnection`."""
+        """`pool`, `counts` and `complaints` are shared by all listeners of a broker; `new_session`
+        makes what dispatch keeps about a client; `checks_views`: see `ClientConnection`."""
         self._network = network
         self._clock = clock
         self._pool = pool
@@ -95,6 +97,7 @@ class ServerListener(Generic[S]):
         self._listener: Listener | None = None
         self._connections: dict[ClientConnection[S], _Standing] = {}
         self._counts = counts or ConnectionCounts()
+        self._complaints = complaints or Complaints(clock)
         self._refused_since_told = 0
         self._sweep_timer: Timer | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -136,6 +139,7 @@ class ServerListener(Generic[S]):
             for connection in list(self._connections):
                 connection.close()
             await self._wait_emptied()
+        self._complaints.stop()
 
     async def _wait_emptied(self) -> None:
         if self._connections:
@@ -161,6 +165,7 @@ class ServerListener(Generic[S]):
             call_soon=asyncio.get_running_loop().call_soon,
             max_request_bytes=limits.max_request_bytes,
             on_closed=self._closed,
+            complaints=self._complaints,
             checks_views=self._checks_views,
         )
         self._connections[connection] = _Standing(host, self._clock.now_ms())

@@ -8,6 +8,7 @@ from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.metadata.image import Endpoint
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Network
 from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.connection import Handle
@@ -30,7 +31,10 @@ class Listeners:
         `checks_views`: see `ClientConnection`."""
         self._config = config
         self._wanted = parse_listeners(config)
-        self._networks = [accepting(network, clock, config, each.name) for each in self._wanted]
+        self._complaints = Complaints(clock)
+        self._networks = [
+            accepting(network, clock, config, each.name, self._complaints) for each in self._wanted
+        ]
         self._network = network
         self._clock = clock
         self._checks_views = checks_views
@@ -50,6 +54,7 @@ class Listeners:
                 new_session=partial(Session, wanted.name, wanted.advertised),
                 limits=self._limits,
                 counts=counts,
+                complaints=self._complaints,
                 checks_views=self._checks_views,
             )
             listener.start(wanted.bound.host, wanted.bound.port)

@@ -10,10 +10,13 @@ from __future__ import annotations
 from kafkalite.config.listeners import SSL, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Network
 
 
-def accepting(network: Network, clock: Clock, config: BrokerConfig, listener: str) -> Network:
+def accepting(
+    network: Network, clock: Clock, config: BrokerConfig, listener: str, complaints: Complaints
+) -> Network:
     """For whoever listens there. `ListenersError` for settings of TLS that make no sense, and key
     stores that cannot be used."""
     if not _is_secured(config, listener):
@@ -22,7 +25,8 @@ def accepting(network: Network, clock: Clock, config: BrokerConfig, listener: st
     from kafkalite.ports.network_tls import TlsNetwork
     from kafkalite.ports.tls_context import server_context
 
-    return TlsNetwork(network, clock, accepts=server_context(tls_settings(config, listener)))
+    context = server_context(tls_settings(config, listener))
+    return TlsNetwork(network, clock, accepts=context, complaints=complaints)
 
 
 def dialing(

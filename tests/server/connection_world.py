@@ -7,6 +7,7 @@ from collections.abc import Callable
 from struct import pack
 
 from kafkalite.log.files import Part
+from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address
 from kafkalite.server.connection import Answer, ClientConnection, Handle
 from kafkalite.server.receive_buffer import BufferPool
@@ -99,6 +100,7 @@ class World:
             call_soon=self.soon.append,
             max_request_bytes=LIMIT_BYTES,
             on_closed=self.ended.append,
+            complaints=Complaints(self.clock),
             checks_views=checks_views,
         )
         self.connection.opened(self.link)

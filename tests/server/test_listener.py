@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafkalite.ports.complaints import EVERY_MS, IN_FULL
 from kafkalite.ports.network import Address, Link, Network
 from kafkalite.ports.network_memory import MemoryNetwork
 from kafkalite.ports.network_sockets import SocketNetwork
@@ -328,5 +329,24 @@ def test_connections_may_be_idle_for_ever(run: Run) -> None:
         clock.advance(10**10)
         await echo(client)
         await listener.stop(clock.now_ms() + 1000)
+
+    run(body)
+
+
+def test_a_flood_of_bad_connections_is_no_flood_of_lines(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(network: Network, clock: SteerableClock, make: Make) -> None:
+        listener = make(ConnectionLimits(max_request_bytes=1000))
+        for _ in range(IN_FULL + 5):
+            client = await connect(network, listener)
+            assert client.link is not None
+            client.link.write([b"GET / HTTP/1.1\r\n\r\n"])
+            await client.until(lambda it: it.ended)
+        assert len(caplog.messages) == IN_FULL
+        clock.advance(EVERY_MS)
+        assert len(caplog.messages) == IN_FULL + 1
+        assert caplog.messages[-1].startswith("closed 5 more connections, the last ")
+        await listener.stop(clock.now_ms())
 
     run(body)

@@ -10,6 +10,7 @@ import pytest
 from cryptography import x509
 
 from kafkalite.errors import ErrorCode
+from kafkalite.ports.complaints import IN_FULL
 from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
@@ -117,3 +118,23 @@ async def test_brokers_talk_by_tls_and_know_each_other_by_certificates(
         opened = [str(link.peer) for link in simulation.network.links]
         assert any(address.endswith(":9093") for address in opened)
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@simulated
+async def test_all_listeners_together_tell_of_some_bad_connections_and_count_the_others(
+    simulation: Simulation, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {
+        "listeners": f"SSL://:{PORT},PLAINTEXT://:9093",
+        **certificates.settings_of(tmp_path),
+    }
+    node = simulation.network.node("client")
+    async with start(simulation, settings=settings):
+        for number in range(IN_FULL + 3):
+            client = await Client.connect(node, Address("broker", (PORT, 9093)[number % 2]))
+            client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
+            await client.wait_closed()
+        told = [text for text in caplog.messages if "closing the connection" in text]
+        assert len(told) == IN_FULL
+        assert sum("HTTP without TLS" in text for text in told) == IN_FULL // 2
+    assert "closed 3 more connections, the last " in caplog.text, "at the stop"
