@@ -45,6 +45,8 @@ class Session:
     reached; None: they are not told of it."""
     fetches: dict[FetchWatcher, None] = field(default_factory=dict)
     """Those that wait, and begin a fetch session with their answer."""
+    head_ends: tuple[int, ...] = ()
+    """Of the shapes that it has produced in: `produce_shapes.py`."""
 
     def wake_first_fetches(self) -> None:
         """The client closes its fetch session, and names none: it has not heard of it yet. So does
