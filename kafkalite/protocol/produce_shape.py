@@ -4,8 +4,8 @@ A producer sends the same bytes around its records again and again, and hears th
 the offsets that they got. Decoding the ones and encoding the others is most of what a small produce
 costs. So what came of it once is kept, and a frame of the same shape is compared, not decoded:
 
-    key, version, correlation id | client id, acks, timeout, topic, partition | length | records | end
-                                   `head`                                                        `tail`
+    key, version, correlation id | client id, acks, topic, ... | length | records | tagged fields
+                                 |            `head`           |                  |    `tail`
 
 Where these lie is not written down here: it is seen from what the codecs make of one request.
 """
@@ -13,9 +13,8 @@ Where these lie is not written down here: it is seen from what the codecs make o
 from __future__ import annotations
 
 from struct import Struct, error
-from typing import Final
+from typing import Final, cast
 
-from kafkalite.errors import ProtocolError
 from kafkalite.protocol.codec import encode_parts
 from kafkalite.protocol.hot import response_frame
 from kafkalite.protocol.messages.produce import (
@@ -26,7 +25,7 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from kafkalite.protocol.primitives import encode_varint, varint_tail
+from kafkalite.protocol.primitives import encode_varint
 from kafkalite.protocol.schema import schema_of
 
 HEAD_BEGINS: Final = 8
@@ -44,8 +43,8 @@ class ProduceShape:
     """That of requests with records for one partition and without a transactional id."""
 
     __slots__ = (
-        "_answer_head", "_answer_size", "_answer_tail", "_data", "_head_ends", "_is_flexible", "_pack",
-        "_tail", "_tail_size", "client_id", "head", "request", "version",
+        "_answer_head", "_answer_size", "_answer_tail", "_data", "_head_ends", "_is_flexible",
+        "_pack", "_tail", "_tail_size", "client_id", "head", "request", "version",
     )  # fmt: skip
 
     def __init__(
@@ -79,15 +78,22 @@ class ProduceShape:
         position = self._head_ends
         try:
             if self._is_flexible:
-                size = frame[position]
+                size = frame[position] - 1
                 position += 1
-                if size > 127:
-                    size, position = varint_tail(frame, position, size)
-                size -= 1
+                if size > 126:
+                    second = frame[position]
+                    size += (second - 1) << 7
+                    position += 1
+                    if second > 127:
+                        third = frame[position]
+                        if third > 127:
+                            return False  # Of such a size, decoding costs nothing.
+                        size += (third - 1) << 14
+                        position += 1
             else:
                 (size,) = _unpack_length(frame, position)
                 position += 4
-        except (IndexError, error, ProtocolError):
+        except (IndexError, error):
             return False
         end = position + size
         if size <= 0 or end + self._tail_size != len(frame) or frame[end:] != self._tail:
@@ -148,13 +154,11 @@ def shape_of(
             TopicProduceData(name=topic.name, topic_id=topic.topic_id, partition_data=[data])
         ],
     )
-    before, _, *behind = encode_parts(own, version)
+    # Its records are in memory, so all parts are bytes.
+    before, _, *behind = cast("list[bytes]", encode_parts(own, version))
     after = b"".join(behind)
     records_begin = begin + len(before)
-    if (
-        frame[begin:records_begin] != before
-        or frame[records_begin + len(records) :] != after
-    ):
+    if frame[begin:records_begin] != before or frame[records_begin + len(records) :] != after:
         return None
     is_flexible = version in schema_of(ProduceRequest).flexible
     length_size = len(encode_varint(len(records) + 1)) if is_flexible else _LENGTH.size
@@ -179,7 +183,7 @@ def _around_numbers(request: ProduceRequest, version: int, count: int) -> tuple[
             )
         ]
     )
-    frame = b"".join(response_frame(response, version, correlation_id=0))
+    frame = b"".join(cast("list[bytes]", response_frame(response, version, correlation_id=0)))
     marks = _MARK.to_bytes(8, "big") * count
     # The last ones: a topic may be named so.
     before, _, after = frame[_ANSWER_BEGINS:].rpartition(marks)

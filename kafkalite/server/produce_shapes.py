@@ -20,8 +20,8 @@ MOST_ENDS: Final = 4
 """Of heads, that are looked for in a connection's frames."""
 LONGEST_HEAD: Final = 512
 LEARNS_EVERY: Final = 8
-"""Of so many requests without a shape one is looked at, which costs a third of a request: where each
-has another one, it must cost next to nothing."""
+"""Of so many requests without a shape one is looked at, which costs a third of a request: where
+each has another one, it must cost next to nothing."""
 
 
 class ProduceShapes:

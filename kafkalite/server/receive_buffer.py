@@ -68,6 +68,9 @@ class BufferPool:
         """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
+        self._shared: memoryview | None = None
+        """Of `SHARED_BYTES`, taken back and not offered again: mostly there is one, and mostly that
+        is what is wanted."""
         self._waiters: dict[Callable[[], None], None] = {}
 
     def lends_at_once(self, size: int) -> bool:
@@ -78,12 +81,23 @@ class BufferPool:
     def offer(self, size: int) -> memoryview | None:
         """At least `size` bytes of any content, for one receive; None while half is lent. It comes
         back by `take_back`, or becomes a loan by `lend`."""
+        shared = self._shared
+        if (
+            size <= SHARED_BYTES
+            and shared is not None
+            and 2 * (self.lent_bytes + SHARED_BYTES) <= self.limit_bytes
+        ):
+            self._shared = None
+            return shared
         capacity = _capacity(size)
         return self._buffer(capacity) if self.lends_at_once(capacity) else None
 
     def take_back(self, offered: memoryview) -> None:
         """Nothing of it was needed for longer."""
-        self._keep(offered)
+        if self._shared is None and len(offered) == SHARED_BYTES:
+            self._shared = offered
+        else:
+            self._keep(offered)
 
     def lend(self, offered: memoryview) -> None:
         """Something in it has to stay."""
@@ -223,7 +237,8 @@ class ReceiveBuffer:
     def _empty_space(self) -> memoryview:
         data = self._data
         if not self._is_offered:
-            self._let_go()
+            if data is not _NO_BYTES:
+                self._let_go()
             trusted = self._trusted_bytes
             offered = self._pool.offer(trusted)
             if offered is None:
