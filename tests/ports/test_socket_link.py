@@ -117,10 +117,10 @@ def test_what_ends_an_answer_leaves_with_its_slice_whose_size_is_all_that_a_turn
         assert link.write([b"head", Slice(path), b"tail"])
         assert noting.flags == [more, 0]
         assert not link.write([b"head", Slice(path), b"tail", b"head", Slice(path)])
-        assert noting.flags == [more, 0] + [more, more]
+        assert noting.flags == [more, 0, more, more]
         while link._queue:
             await _turn()
-        assert noting.flags == [more, 0] + [more, more]
+        assert noting.flags == [more, 0, more, more]
         client.close()
 
     over_sockets(body)
