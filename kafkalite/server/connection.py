@@ -336,5 +336,7 @@ class ClientConnection(Generic[S]):
         parts = self._out
         if parts:
             self._out = []
-            if not self.link.write(parts):
+            link = self._link
+            assert link is not None, "answers without a request"
+            if not link.write(parts):
                 self._held |= _OUTPUT

@@ -68,9 +68,9 @@ class BufferPool:
         """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
-        self._shared: memoryview | None = None
-        """Of `SHARED_BYTES`, taken back and not offered again: mostly there is one, and mostly that
-        is what is wanted."""
+        self._ready: memoryview | None = None
+        """The one that was taken back last: mostly the next to be offered is of its size. It counts
+        as kept."""
         self._waiters: dict[Callable[[], None], None] = {}
 
     def lends_at_once(self, size: int) -> bool:
@@ -81,23 +81,28 @@ class BufferPool:
     def offer(self, size: int) -> memoryview | None:
         """At least `size` bytes of any content, for one receive; None while half is lent. It comes
         back by `take_back`, or becomes a loan by `lend`."""
-        shared = self._shared
-        if (
-            size <= SHARED_BYTES
-            and shared is not None
-            and 2 * (self.lent_bytes + SHARED_BYTES) <= self.limit_bytes
-        ):
-            self._shared = None
-            return shared
+        ready = self._ready
+        if ready is not None:
+            capacity = len(ready)
+            if (
+                size <= capacity < max(2 * size, SHARED_BYTES + 1)
+                and 2 * (self.lent_bytes + capacity) <= self.limit_bytes
+            ):
+                self._ready = None
+                self._kept_bytes -= capacity
+                return ready
         capacity = _capacity(size)
         return self._buffer(capacity) if self.lends_at_once(capacity) else None
 
     def take_back(self, offered: memoryview) -> None:
         """Nothing of it was needed for longer."""
-        if self._shared is None and len(offered) == SHARED_BYTES:
-            self._shared = offered
-        else:
-            self._keep(offered)
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            self._kept_bytes -= len(ready)
+            self._keep(ready)
+        if self._kept_bytes + len(offered) <= KEPT_BYTES:
+            self._kept_bytes += len(offered)
+            self._ready = offered
 
     def lend(self, offered: memoryview) -> None:
         """Something in it has to stay."""
