@@ -105,30 +105,32 @@ class ProduceShape:
         """The frame is handled: keep no view of it."""
         self._data.records = None
 
-    def answer(self, response: ProduceResponse, correlation_id: int) -> bytes | None:
-        """The whole frame, length and all, of what `request` is answered with; None where that is
-        more than offsets, which the codec has to tell."""
-        told = response.responses[0].partition_responses[0]
-        if told.error_code or response.throttle_time_ms:
-            return None
+    def answer(
+        self, correlation_id: int, base_offset: int, append_time_ms: int, log_start_offset: int
+    ) -> bytes:
+        """The whole frame, length and all, of an answer without an error to `request`."""
         if self.version < _FIRST_VERSION_WITH_LOG_START:
             return self._pack(
                 self._answer_size,
                 correlation_id,
                 self._answer_head,
-                told.base_offset,
-                told.log_append_time_ms,
+                base_offset,
+                append_time_ms,
                 self._answer_tail,
             )
         return self._pack(
             self._answer_size,
             correlation_id,
             self._answer_head,
-            told.base_offset,
-            told.log_append_time_ms,
-            told.log_start_offset,
+            base_offset,
+            append_time_ms,
+            log_start_offset,
             self._answer_tail,
         )
+
+    def response(self, told: PartitionProduceResponse) -> ProduceResponse:
+        """Any other answer to `request`, for the codec."""
+        return _response(self.request, told)
 
 
 def shape_of(
@@ -169,22 +171,26 @@ def shape_of(
 
 def _around_numbers(request: ProduceRequest, version: int, count: int) -> tuple[bytes, bytes]:
     """The bytes before and after the numbers in the answer to a request without an error."""
-    topic = request.topic_data[0]
     told = PartitionProduceResponse(
-        index=topic.partition_data[0].index,
+        index=request.topic_data[0].partition_data[0].index,
         base_offset=_MARK,
         log_append_time_ms=_MARK,
         log_start_offset=_MARK,
     )
-    response = ProduceResponse(
+    response = _response(request, told)
+    frame = b"".join(cast("list[bytes]", response_frame(response, version, correlation_id=0)))
+    marks = _MARK.to_bytes(8, "big") * count
+    # The last ones: a topic may be named so.
+    before, _, after = frame[_ANSWER_BEGINS:].rpartition(marks)
+    return before, after
+
+
+def _response(request: ProduceRequest, told: PartitionProduceResponse) -> ProduceResponse:
+    topic = request.topic_data[0]
+    return ProduceResponse(
         responses=[
             TopicProduceResponse(
                 name=topic.name, topic_id=topic.topic_id, partition_responses=[told]
             )
         ]
     )
-    frame = b"".join(cast("list[bytes]", response_frame(response, version, correlation_id=0)))
-    marks = _MARK.to_bytes(8, "big") * count
-    # The last ones: a topic may be named so.
-    before, _, after = frame[_ANSWER_BEGINS:].rpartition(marks)
-    return before, after

@@ -19,7 +19,7 @@ from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.codec import decode_prefix
 from kafkalite.protocol.hot import read_request_header, response_frame
 from kafkalite.protocol.messages.fetch import FetchResponse
-from kafkalite.protocol.messages.produce import ProduceRequest, ProduceResponse
+from kafkalite.protocol.messages.produce import ProduceRequest
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.answer_queue import Pending
 from kafkalite.server.answers import made, refusal_of
@@ -122,17 +122,15 @@ class Dispatcher:
         correlation_id: int,
     ) -> Answer:
         """As `_answer`, of the request that `shape` has taken."""
-        request = shape.request
         ctx = RequestContext(
-            self._services, connection, shape.version, correlation_id, shape.client_id
+            self._services, connection, shape.version, correlation_id, shape.client_id, shape
         )
-        answer = self.handled(module, ctx, request)
+        # With a shape, and only then, Produce may answer with the frame itself.
+        answer = cast("Response | Parked | bytes | None", self.handled(module, ctx, shape.request))
         shape.let_go()
-        if isinstance(answer, ProduceResponse):
-            frame = shape.answer(answer, correlation_id)
-            if frame is not None:
-                return [frame]
-        return self._finish(module, ctx, request, answer)
+        if isinstance(answer, bytes):
+            return [answer]
+        return self._finish(module, ctx, shape.request, answer)
 
     def _answer(self, module: ApiModule, ctx: RequestContext, request: Request) -> Answer:
         return self._finish(module, ctx, request, self._handle(module, ctx, request))

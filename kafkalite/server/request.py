@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kafkalite.ports.entropy import Entropy
     from kafkalite.protocol.messages.api_versions import ApiVersion
     from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+    from kafkalite.protocol.produce_shape import ProduceShape
     from kafkalite.replica.fetch_session import FetchSessions, FetchWatcher
     from kafkalite.server.awaited_images import AwaitedImages
     from kafkalite.server.connection import ClientConnection
@@ -120,7 +121,8 @@ class RequestContext:
     """A request's header and where it came from. Slotted by hand: one is made for every request."""
 
     __slots__ = (
-        "asked", "client_id", "connection", "correlation_id", "frame", "services", "version",
+        "asked", "client_id", "connection", "correlation_id", "frame", "services", "shape",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -130,12 +132,15 @@ class RequestContext:
         version: int,
         correlation_id: int,
         client_id: str | None,
+        shape: ProduceShape | None = None,
     ) -> None:
         self.services = services
         self.connection = connection
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.shape = shape
+        """That of a produce like one before: its handler may answer with the whole frame."""
         self.frame: bytes | None = None
         """The whole request, without its length, where it may have to be handed on."""
         self.asked = services.broker_id

@@ -19,7 +19,6 @@ from kafkalite.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
-    TopicProduceResponse,
 )
 from kafkalite.protocol.produce_shape import HEAD_BEGINS, ProduceShape, shape_of
 from kafkalite.protocol.schema import RawTaggedField
@@ -110,41 +109,33 @@ def test_what_a_shape_answers_is_what_the_codec_encodes(
         log_append_time_ms=append_time,
         log_start_offset=log_start,
     )
-    response = answer_with(told, version)
-    encoded = cast("list[bytes]", response_frame(response, version, correlation_id=12_345))
-    assert known.answer(response, 12_345) == b"".join(encoded)
+    answer = known.answer(12_345, base_offset, append_time, log_start)
+    assert answer == encoded(known.response(told), version, 12_345)
 
 
-def answer_with(told: PartitionProduceResponse, version: int) -> ProduceResponse:
-    topic = produce(version, b"").topic_data[0]
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name, topic_id=topic.topic_id, partition_responses=[told]
-            )
-        ]
-    )
-
-
-def test_a_topic_named_like_the_mark_is_answered_as_any_other() -> None:
-    name = "KafkaLit" * 4
-    known = learned(frame_of(produce(9, b"x", topic=name), 9), 9)
-    assert known is not None
-    response = answer_with(PartitionProduceResponse(index=7, base_offset=3), 9)
-    response.responses[0].name = name
-    encoded = cast("list[bytes]", response_frame(response, 9, correlation_id=1))
-    assert known.answer(response, 1) == b"".join(encoded)
+def encoded(response: ProduceResponse, version: int, correlation_id: int) -> bytes:
+    """By the codec, in a frame."""
+    frame = response_frame(response, version, correlation_id=correlation_id)
+    return b"".join(cast("list[bytes]", frame))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_more_than_offsets_is_the_codecs_to_tell(version: int) -> None:
-    known = shape(version)
-    refused = PartitionProduceResponse(index=7, error_code=ErrorCode.CORRUPT_MESSAGE)
-    assert known.answer(answer_with(refused, version), 1) is None
-    throttled = answer_with(PartitionProduceResponse(index=7), version)
-    assert known.answer(throttled, 1) is not None
-    throttled.throttle_time_ms = 1
-    assert known.answer(throttled, 1) is None
+def test_a_refusal_names_topic_and_partition_as_any_answer(version: int) -> None:
+    told = PartitionProduceResponse(index=7, error_code=ErrorCode.CORRUPT_MESSAGE)
+    request = produce(version, b"x")
+    (topic,) = shape(version).response(told).responses
+    assert (topic.name, topic.topic_id) == (
+        request.topic_data[0].name,
+        request.topic_data[0].topic_id,
+    )
+    assert topic.partition_responses == [told]
+
+
+def test_a_topic_named_like_the_mark_is_answered_as_any_other() -> None:
+    known = learned(frame_of(produce(9, b"x", topic="KafkaLit" * 4), 9), 9)
+    assert known is not None
+    told = PartitionProduceResponse(index=7, base_offset=3, log_start_offset=1)
+    assert known.answer(1, 3, -1, 1) == encoded(known.response(told), 9, 1)
 
 
 def in_a_transaction(version: int) -> ProduceRequest:
