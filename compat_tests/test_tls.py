@@ -268,7 +268,7 @@ def test_the_key_of_several_that_is_shown(secured: Secured) -> None:
         shown = encrypted.getpeercert(binary_form=True)
     assert shown is not None
     subject = x509.load_der_x509_certificate(shown).subject
-    assert subject.rfc4514_string() == "CN=zeta"
+    assert subject.rfc4514_string() == "CN=kafka2"
 
 
 def test_commands_that_do_not_speak_tls_say_what_is_missing(

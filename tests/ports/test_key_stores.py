@@ -73,10 +73,18 @@ def test_a_file_of_jks_under_either_name(kind: str) -> None:
     assert max(map(len, identity.key.splitlines())) == 64
 
 
+def test_a_key_of_jks_has_the_password_of_the_store_unless_told_otherwise() -> None:
+    identity = read_identity(store_of(of_file(STORES / "several.jks", "JKS")))
+    certificate = x509.load_pem_x509_certificate(identity.certificates.encode())
+    assert certificate.subject.rfc4514_string() == "CN=kafka2"
+    key = load_pem_private_key(identity.key.encode(), None)
+    assert key.public_key() == certificate.public_key()
+
+
 def test_keys_of_jks_that_do_not_have_one_password(tmp_path: Path) -> None:
     """As with Java, which shows none of them then. The other key comes out of another store."""
     one, several = KEY_STORE[12:-20], java_store("several")[12:-20]
-    (tmp_path / "both.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\x08" + several + one)
+    (tmp_path / "both.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\7" + several + one)
     store = store_of(of_file(tmp_path / "both.jks", "JKS"))._replace(password=None)
     store = store._replace(key_password=PASSWORD)
     with pytest.raises(ListenersError) as refused:

@@ -20,7 +20,7 @@ tool broker.jks changeit -importcert -alias authority -file authority.der
 tool broker.jks changeit -importcert -alias broker -keypass of-the-key -file broker.der
 
 # Several keys; RSA's is the first by its alias.
-for alias in alpha mid zeta kafka1 kafka2; do
+for alias in alpha mid kafka1 kafka2; do
   tool several.jks changeit -genkeypair -alias "$alias" -keyalg EC -dname "CN=$alias" "${for_long[@]}" -keypass changeit
 done
 tool several.jks changeit -genkeypair -alias p -keyalg RSA -dname CN=rsa "${for_long[@]}" -keypass changeit
