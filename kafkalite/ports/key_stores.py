@@ -5,8 +5,8 @@ met. Which of them a file is, its beginning says: Java takes both by either name
 `keytool` has written PKCS12 into files called JKS since Java 9.
 
 Kafka differs: it reads JCEKS too, where that is the type. Here it is refused with the command that
-converts it. Of several keys it shows the same, be the store JKS or PKCS12 (`shown_by_java`). Here it
-is, of PKCS12, the one that the library gives.
+converts it. Of several keys it shows the same, be the store JKS or PKCS12 (`shown_by_java`). Here,
+of PKCS12, it is the one that the library gives.
 
 Source: Kafka's `DefaultSslEngineFactory` (`PemStore`, `FileBasedStore`).
 """
