@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import socket
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.cli.serving import COMMAND, environment, ran
+from kafkalite.cli.readiness import Ready
+from tests.cli.serving import ran, serving
 
 SETTINGS = (
     "--set=process.roles=controller",
@@ -21,55 +18,28 @@ SETTINGS = (
     "--set=controller.quorum.voters=1@controller-1:9093,2@controller-2:9093",
 )
 FREE = "--set=listeners=CONTROLLER://127.0.0.1:0"
-READY = re.compile(
-    r"kafkalite ready on (127\.0\.0\.1:\d+), a controller alone that serves no clients, "
-    r"started in \d+ ms\n"
-)
-
-
-@contextmanager
-def started(*options: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """With its first line; killed at the end if it still runs."""
-    process = subprocess.Popen(
-        [*COMMAND, "serve", *SETTINGS, *options],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_it_stands_until_it_is_stopped_and_leaves_nothing(
     tmp_path: Path, stop: signal.Signals
 ) -> None:
-    with started(FREE, "--ready-file=ready", folder=tmp_path) as (process, line):
-        found = READY.fullmatch(line)
-        assert found is not None, line + process.communicate()[1]
-        assert (tmp_path / "ready").read_text() == f"{found[1]}\n"
-        host, _, port = found[1].partition(":")
-        socket.create_connection((host, int(port)), timeout=60).close()  # As `nc -z`.
-        process.send_signal(stop)
-        more, log = process.communicate(timeout=60)
-    assert (process.returncode, more) == (0, "")
+    with serving(*SETTINGS, FREE, "--ready-file=ready", folder=tmp_path, port=None) as served:
+        assert served.where is None
+        assert (tmp_path / "ready").read_text() == f"127.0.0.1:{served.port}\n"
+        socket.create_connection(("127.0.0.1", served.port), timeout=60).close()  # As `nc -z`.
+        code, log = served.end(stop)
+    assert code == 0, log
     (told,) = log.splitlines()
     assert " INFO process.roles=controller (--set): each broker brings its own controller" in told
     assert list(tmp_path.iterdir()) == [], "the ready-file is gone, and there was no data"
 
 
-def test_machines_are_told_no_bootstrap(tmp_path: Path) -> None:
-    with started(FREE, "--json", folder=tmp_path) as (_, line):
-        told = json.loads(line)
+def test_machines_are_told_no_bootstrap() -> None:
+    addresses = {"CONTROLLER": "127.0.0.1:9093"}
+    told = json.loads(Ready("127.0.0.1:9093", None, addresses, is_broker=False).json())
     assert told["bootstrap"] is None
-    assert re.fullmatch(r"127\.0\.0\.1:\d+", told["listeners"]["CONTROLLER"])
+    assert told["listeners"] == addresses
 
 
 def test_a_port_that_is_taken_is_told_with_what_can_be_done() -> None:

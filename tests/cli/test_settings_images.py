@@ -121,6 +121,8 @@ async def test_a_controller_alone_listens_and_serves_nobody(
     (line,) = [note for note in settings.notes if "knows no host" not in note]
     assert "process.roles=controller (KAFKA_PROCESS_ROLES): " in line
     config = BrokerConfig.of(settings.values)
+    if not in_container:
+        assert parse_listeners(config)[0].bound.host in ("", "localhost")
     network = simulation.network.node("controller")
     listeners = Listeners(config, network, simulation.clock, checks_views=True)
     listeners.start(answer)
