@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
@@ -66,8 +65,7 @@ class ListenersError(KafkaError):
         """What the message does not say of what to do; may be empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerAddress:
+class ListenerAddress(NamedTuple):
     """One entry: where to listen, or where clients are to dial."""
 
     name: str
@@ -78,8 +76,7 @@ class ListenerAddress:
     """0 means a free one, or the one reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerConfig:
+class ListenerConfig(NamedTuple):
     """One listener."""
 
     bound: ListenerAddress

@@ -16,7 +16,6 @@ Its homes are `stores/memory.py`, for N brokers of one event loop, persisted as 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -64,9 +63,10 @@ class Elected(NamedTuple):
     epoch: ControllerEpoch
 
 
-@dataclass(frozen=True, slots=True)
 class Deposed:
     """It no longer is: another has been elected. Its commits fail from now on."""
+
+    __slots__ = ()
 
 
 class BrokerJoined(NamedTuple):
@@ -82,9 +82,10 @@ class BrokerLeft(NamedTuple):
     epoch: BrokerEpoch
 
 
-@dataclass(frozen=True, slots=True)
 class SessionLost:
     """The session is over, and with it registration and election. Open another one."""
+
+    __slots__ = ()
 
 
 class TopicAssigned(NamedTuple):
