@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections.abc import Sequence
@@ -96,6 +97,8 @@ async def _serve(plan: Plan) -> None:
             stack.callback(file.remove)
             file.write(ready)
         print(ready.json() if plan.as_json else ready.line(), flush=True)
+        gc.freeze()  # What is there now stays: a look through all of it would hold up requests.
+        gc.enable()
         await stopped.wait()
     if broker.failure is not None:
         raise CommandError(_why_it_stopped(broker.failure))

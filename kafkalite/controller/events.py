@@ -5,8 +5,7 @@ A `token` names whoever waits for the reply; None where nobody does. Ids and see
 whoever makes the event, so that the same event gives the same decision.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Hashable, Mapping
 from enum import IntEnum
 from typing import NamedTuple

@@ -4,8 +4,7 @@ closed unions in `events.py`.
 Partitions come by topic id from brokers and by name from clients, as on the wire.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Hashable
 from enum import IntEnum
 from typing import NamedTuple

@@ -13,8 +13,7 @@ Its homes are `stores/memory.py`, for N brokers of one event loop, persisted as 
 `tests/metadata/test_store.py`. See docs/decisions/0007-metadata-store.md.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import NamedTuple, Protocol
