@@ -68,18 +68,6 @@ class ElectLeaders(NamedTuple):
     """None: all; those that need no election are left out of the answer then."""
 
 
-class BalanceLeaders(NamedTuple):
-    """The time has come to have preferred replicas lead again."""
-
-    token: None = None
-
-
-class ElectUncleanLeaders(NamedTuple):
-    """The time has come to look for leaders where none is, and an unclean one is allowed."""
-
-    token: None = None
-
-
 class ShutDownBroker(NamedTuple):
     """A broker wants to stop: others are to lead what it leads, and it is to leave the in-sync
     replicas (controlled shutdown). Answered by `BrokerShutDown`; `KafkaError(STALE_BROKER_EPOCH)`
@@ -216,8 +204,6 @@ class ReassignmentsListed(NamedTuple):
     topics: tuple[OngoingReassignmentsOf, ...]
 
 
-LeaderTimer = BalanceLeaders | ElectUncleanLeaders
-"""What a timer of the controller's own tells it."""
 ReplicaEvent = (
     AlterPartitions
     | ElectLeaders
