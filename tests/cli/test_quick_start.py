@@ -61,7 +61,7 @@ def test_until_it_is_ready_a_start_does_what_it_must(where: str, tmp_path: Path)
     at_ready, _, at_end = ended.stdout.splitlines()
     ready, stopped = json.loads(at_ready), json.loads(at_end)
     assert "kafkalite.server.broker" in ready["modules"]
-    assert not LATE & set(ready["modules"])
+    assert LATE & set(ready["modules"]) == set()
     assert not ready["collects"]
     assert stopped["collects"]
     assert stopped["frozen"] > 0
