@@ -209,10 +209,10 @@ def page(results: dict[str, Any], *, full: bool) -> str:
             "Method: Apache Kafka 4.4.0 (compat_tests/oracle, its own defaults, 1 GB heap) and "
             "`kafkalite serve`, both on loopback with data on the same disk, both running, one of "
             "them idle. Each load runs twice on both before it counts, so that the JVM has "
-            "compiled, with dirty pages written out before each; then in turn, Kafka, kafkalite, "
-            f"Kafka, ...: {pairs} pairs, each with "
-            "brokers just started on empty folders. Values are medians; the ratio is the median "
-            "over the pairs of kafkalite / Kafka. What each row means: README.md.",
+            "compiled, with dirty pages written out and memory filled before each; then in turn, "
+            f"Kafka, kafkalite, Kafka, ...: {pairs} pairs, each with brokers just started on empty "
+            "folders. Values are medians; the ratio is the median over the pairs of kafkalite / "
+            "Kafka. What each row means: README.md.",
             "",
             "Machine: " + "; ".join(machine()) + ". The clients run on the same cores.",
             "",

@@ -19,6 +19,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from cryptography import x509
 from kafka import KafkaConsumer, KafkaProducer
 
 from compat_tests.cli.command_line import CommandLine
@@ -30,14 +31,16 @@ from tests import certificates
 
 pytestmark = pytest.mark.needs_process
 KAFKA = Path(__file__).parent / "oracle" / "kafka"
-NAMES = ("PLAINTEXT", "SSL", "MTLS")
+STORES = Path(__file__).parent.parent / "tests" / "data" / "key-stores"
+NAMES = ("PLAINTEXT", "SSL", "MTLS", "JKS")
 VALUES = [b"%d" % number * 100 for number in range(100)]
 WAIT_S = 30.0
 FOR_LONG_MS = 20_000
 
 
 class Secured(NamedTuple):
-    """A broker with a listener of each kind; SSL lets anybody in, MTLS who shows a certificate."""
+    """A broker with a listener of each kind; SSL lets anybody in, MTLS who shows a certificate, and
+    JKS has a key store in Java's own format, with several keys."""
 
     addresses: dict[str, str]
     folder: Path
@@ -99,8 +102,9 @@ def secured(
     settings = {
         "listeners": listeners,
         "advertised.listeners": listeners,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,MTLS:SSL",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,MTLS:SSL,JKS:SSL",
         "listener.name.mtls.ssl.client.auth": "required",
+        "listener.name.jks.ssl.keystore.location": str(STORES / "several.jks"),
         "group.initial.rebalance.delay.ms": "0",
         "offsets.topic.num.partitions": "1",
         **certificates.settings_of(folder),
@@ -223,6 +227,48 @@ def test_commands(
     kafkalite("topics", "create", topic, *words)
     kafkalite("produce", topic, *words, typed=b"tea\n")
     assert kafkalite("consume", topic, "--raw", *words) == "tea\n"
+
+
+@pytest.mark.jvm
+def test_commands_with_stores_in_javas_own_format(
+    secured: Secured,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As keytool makes them; the key has a password of its own, and the trust store's is not
+    said."""
+    for name, more in (
+        ("client", ["-destkeypass", "of-the-key", "-srcalias", "own"]),
+        ("trust", []),
+    ):
+        words = ["-noprompt", "-srckeystore", str(secured.folder / f"{name}.p12")]
+        words += ["-srcstorepass", certificates.PASSWORD, "-deststorepass", "of-the-store"]
+        words += ["-destkeystore", str(tmp_path / f"{name}.jks"), "-deststoretype", "JKS", *more]
+        subprocess.run(["keytool", "-importkeystore", *words], check=True, capture_output=True)
+    file = tmp_path / "client.properties"
+    lines = [
+        "security.protocol=SSL",
+        f"ssl.truststore.location={tmp_path}/trust.jks",
+        f"ssl.keystore.location={tmp_path}/client.jks",
+        "ssl.keystore.password=of-the-store",
+        "ssl.key.password=of-the-key",
+    ]
+    file.write_text("\n".join(lines))
+    kafkalite = CommandLine(capsys, monkeypatch)
+    words = ["--bootstrap", secured.addresses["MTLS"], "--command-config", str(file)]
+    assert isinstance(kafkalite.json("topics", "list", *words), list)
+
+
+def test_the_key_of_several_that_is_shown(secured: Secured) -> None:
+    context = secured.context("SSL")
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with dialed(secured, "JKS") as plain, context.wrap_socket(plain) as encrypted:
+        shown = encrypted.getpeercert(binary_form=True)
+    assert shown is not None
+    subject = x509.load_der_x509_certificate(shown).subject
+    assert subject.rfc4514_string() == "CN=kafka2"
 
 
 def test_commands_that_do_not_speak_tls_say_what_is_missing(

@@ -61,12 +61,17 @@ NETWORK_KEYS = (
         "ssl.keystore.type",
         STRING,
         "JKS",
-        "The format of ssl.keystore.location: PKCS12 or PEM. Kafka differs: it reads JKS proper;"
-        " here JKS means PKCS12 too, which keytool writes unless told otherwise.",
+        "The format of ssl.keystore.location: JKS or PKCS12, which mean one another too, since the"
+        " file says which it is; or PEM.",
     ),
     ConfigKey("ssl.keystore.location", STRING, None, "The file with key and certificates."),
     ConfigKey("ssl.keystore.password", PASSWORD, None, "What unlocks that file."),
-    ConfigKey("ssl.key.password", PASSWORD, None, "What unlocks the private key."),
+    ConfigKey(
+        "ssl.key.password",
+        PASSWORD,
+        None,
+        "What unlocks the private key; not set: what unlocks the file.",
+    ),
     ConfigKey("ssl.keystore.key", PASSWORD, None, "The private key, in PEM."),
     ConfigKey(
         "ssl.keystore.certificate.chain", PASSWORD, None, "The certificates that are shown, in PEM."
@@ -83,7 +88,12 @@ NETWORK_KEYS = (
         None,
         "The file with the certificates that are trusted; not set: those that the system trusts.",
     ),
-    ConfigKey("ssl.truststore.password", PASSWORD, None, "What unlocks that file."),
+    ConfigKey(
+        "ssl.truststore.password",
+        PASSWORD,
+        None,
+        "What unlocks that file; JKS can be read without, and is not checked for damage then.",
+    ),
     ConfigKey(
         "ssl.truststore.certificates", PASSWORD, None, "The certificates that are trusted, in PEM."
     ),

@@ -1,8 +1,12 @@
 """Reads key stores and trust stores, whatever their kind, into PEM.
 
-PKCS12 is read by the library `cryptography`, imported when one is met. A store of type JKS may have
-the format of PKCS12, as Java's own `keytool` has written it since Java 9; the older format, which
-no maintained library reads, is refused with the command that converts it.
+PKCS12 is read by the library `cryptography`, JKS by `java_key_stores`, each imported when one is
+met. Which of them a file is, its beginning says: Java takes both by either name, and its own
+`keytool` has written PKCS12 into files called JKS since Java 9.
+
+Kafka differs: it reads JCEKS too, where that is the type. Here it is refused with the command that
+converts it. Of several keys it shows the same, be the store JKS or PKCS12 (`shown_by_java`). Here,
+of PKCS12, it is the one that the library gives.
 
 Source: Kafka's `DefaultSslEngineFactory` (`PemStore`, `FileBasedStore`).
 """
@@ -10,6 +14,7 @@ Source: Kafka's `DefaultSslEngineFactory` (`PemStore`, `FileBasedStore`).
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from warnings import catch_warnings, simplefilter
 
@@ -20,9 +25,14 @@ from kafkalite.ports.small_files import read_small_file
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
+    from kafkalite.ports.java_key_stores import Entry
+
 _JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
+_CERTIFICATE: Final = "CERTIFICATE"
 _LABEL: Final = re.compile(r"[A-Z0-9 ]+")
 _WIDTH: Final = 64
+_REPLACE: Final = "make it again, or name another"
+_NO_KEY: Final = "there is no private key with its certificate in it"
 
 
 class Identity(NamedTuple):
@@ -42,7 +52,7 @@ def read_identity(store: Store) -> Identity:
     if store.kind == PEM:
         blocks = _blocks(store)
         # Both of two files that are given may have them.
-        certificates = list(dict.fromkeys(text for label, text in blocks if label == "CERTIFICATE"))
+        certificates = list(dict.fromkeys(text for label, text in blocks if label == _CERTIFICATE))
         keys = [text for label, text in blocks if label.endswith("PRIVATE KEY")]
         if not certificates:
             _refuse(store, "there is no certificate in it", "put the chain and the key into it")
@@ -50,6 +60,9 @@ def read_identity(store: Store) -> Identity:
             found = "no private key" if not keys else f"{len(keys)} private keys"
             _refuse(store, f"there is {found} in it", "it needs one, beside its certificates")
         return Identity("".join(certificates), keys[0], store.key_password or "")
+    data = _content(store)
+    if data.startswith(_JKS):
+        return _identity_of_java(data, store)
     if store.key_password not in (None, store.password):
         raise ListenersError(
             f"{store.key_password_setting} is another than {store.password_setting}: the key of "
@@ -57,22 +70,79 @@ def read_identity(store: Store) -> Identity:
             (store.key_password_setting, store.password_setting),
             "leave it out",
         )
-    return _identity_of(_opened(store), store)
+    return _identity_of(_opened(data, store), store)
 
 
 def read_trusted(store: Store) -> str:
     """All certificates, in PEM. `ListenersError` as in `read_identity`."""
     if store.kind == PEM:
-        certificates = [text for label, text in _blocks(store) if label == "CERTIFICATE"]
+        certificates = [text for label, text in _blocks(store) if label == _CERTIFICATE]
     else:
-        from cryptography.hazmat.primitives.serialization import Encoding
-
-        opened = _opened(store)
-        entries = [each for each in (opened.cert, *opened.additional_certs) if each is not None]
-        certificates = [each.certificate.public_bytes(Encoding.PEM).decode() for each in entries]
+        data = _content(store)
+        certificates = (
+            [
+                _pem(_CERTIFICATE, each.certificates[0])
+                for each in _entries(data, store)
+                if each.certificates
+            ]
+            if data.startswith(_JKS)
+            else _all_of(_opened(data, store))
+        )
     if not certificates:
         _refuse(store, "there is no certificate in it", "put those that are trusted into it")
     return "".join(certificates)
+
+
+def _identity_of_java(data: bytes, store: Store) -> Identity:
+    """All keys have to have the password, as with Java, which shows one of them."""
+    from kafkalite.ports.java_key_stores import WrongPasswordError, shown_by_java, unhidden
+
+    is_own = store.key_password is not None
+    password = (store.key_password if is_own else store.password) or ""
+    keys = []
+    for entry in _entries(data, store):
+        if entry.key is None:
+            continue
+        try:
+            keys.append((entry, unhidden(entry.key, password)))
+        except WrongPasswordError as error:
+            setting = store.key_password_setting if is_own else store.password_setting
+            remedy = (
+                "give all keys in it the same, by keytool -keypasswd"
+                if keys
+                else f"let {store.key_password_setting} have the one that it was made with"
+            )
+            raise ListenersError(
+                f"{store.setting}={store.location}: {setting} does not unlock {entry.alias!r}",
+                (store.setting, store.key_password_setting),
+                remedy,
+            ) from error
+        except ValueError as error:
+            _refuse(store, str(error), _REPLACE)
+    shown = shown_by_java(keys)
+    if shown is None:
+        _refuse(store, _NO_KEY, "put it there")
+    entry, key = shown
+    chain = "".join(_pem(_CERTIFICATE, each) for each in entry.certificates)
+    return Identity(chain, _pem("PRIVATE KEY", key), "")
+
+
+def _entries(data: bytes, store: Store) -> list[Entry]:
+    from kafkalite.ports.java_key_stores import WrongPasswordError, read_java_key_store
+
+    try:
+        return read_java_key_store(data, store.password)
+    except WrongPasswordError as error:
+        _refuse_password(store, "the password does not open it, or it is damaged", error)
+    except ValueError as error:
+        _refuse(store, str(error), _REPLACE)
+
+
+def _all_of(opened: PKCS12KeyAndCertificates) -> list[str]:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    entries = [each for each in (opened.cert, *opened.additional_certs) if each is not None]
+    return [each.certificate.public_bytes(Encoding.PEM).decode() for each in entries]
 
 
 def _identity_of(opened: PKCS12KeyAndCertificates, store: Store) -> Identity:
@@ -83,7 +153,7 @@ def _identity_of(opened: PKCS12KeyAndCertificates, store: Store) -> Identity:
     )
 
     if opened.key is None or opened.cert is None:
-        _refuse(store, "there is no private key with its certificate in it", "put it there")
+        _refuse(store, _NO_KEY, "put it there")
     entries = _in_order(opened)
     key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return Identity("".join(entries), key.decode(), "")
@@ -108,12 +178,11 @@ def _in_order(opened: PKCS12KeyAndCertificates) -> list[str]:
             chain.append(signer)
 
 
-def _opened(store: Store) -> PKCS12KeyAndCertificates:
-    data = _content(store)
-    if data.startswith((_JKS, _JCEKS)):
+def _opened(data: bytes, store: Store) -> PKCS12KeyAndCertificates:
+    if data.startswith(_JCEKS):
         _refuse(
             store,
-            "Java's older format is not read",
+            "Java's JCEKS is not read",
             f"keytool -importkeystore -srckeystore {store.location} -destkeystore NEW "
             "-deststoretype PKCS12 converts it",
         )
@@ -132,11 +201,7 @@ def _opened(store: Store) -> PKCS12KeyAndCertificates:
     except ValueError as error:
         if "password" in str(error).lower():
             why = "it needs a password" if password is None else "the password does not open it"
-            raise ListenersError(
-                f"{store.setting}={store.location}: {why}",
-                (store.setting, store.password_setting),
-                f"let {store.password_setting} have the one that it was made with",
-            ) from error
+            _refuse_password(store, why, error)
         _refuse(store, f"it is no PKCS12 store ({error})", f"see {_type_setting(store)}")
 
 
@@ -158,7 +223,14 @@ def _blocks(store: Store) -> list[tuple[str, str]]:
 def _rewritten(label: str, body: str) -> str:
     if ":" in body:  # Headers, as OpenSSL's older keys have them when they are encrypted.
         return f"-----BEGIN {label}-----{body}-----END {label}-----\n"
-    packed = "".join(body.split())
+    return _in_lines(label, "".join(body.split()))
+
+
+def _pem(label: str, der: bytes) -> str:
+    return _in_lines(label, b64encode(der).decode())
+
+
+def _in_lines(label: str, packed: str) -> str:
     lines = [packed[at : at + _WIDTH] for at in range(0, len(packed), _WIDTH)]
     return "\n".join((f"-----BEGIN {label}-----", *lines, f"-----END {label}-----", ""))
 
@@ -177,6 +249,14 @@ def _content(store: Store) -> bytes:
 
 def _type_setting(store: Store) -> str:
     return f"{store.setting.removesuffix('location')}type"
+
+
+def _refuse_password(store: Store, why: str, error: Exception) -> NoReturn:
+    raise ListenersError(
+        f"{store.setting}={store.location}: {why}",
+        (store.setting, store.password_setting),
+        f"let {store.password_setting} have the one that it was made with",
+    ) from error
 
 
 def _refuse(store: Store, why: str, remedy: str) -> NoReturn:

@@ -285,9 +285,11 @@ class SocketLink:
                         return False
                 elif not len(part):
                     self._shift()
+                elif not allowance:
+                    return False
                 else:
                     allowance -= self._send_slice(part, allowance)
-                    if self._sent or (queue and not allowance):
+                    if self._sent:
                         return False
         except (BlockingIOError, InterruptedError):
             return False

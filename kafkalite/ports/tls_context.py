@@ -62,6 +62,8 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
         )
         context.load_default_certs(purpose)
         return
+    # Java believes each of them by itself, be it signed by another that is not among them.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=read_trusted(store))
     except (ssl.SSLError, TypeError) as error:  # The latter for what is not ASCII.

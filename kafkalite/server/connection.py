@@ -77,6 +77,7 @@ class ClientConnection(Generic[S]):
         "_waiting",
         "_was_active",
         "session",
+        "space",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +99,8 @@ class ClientConnection(Generic[S]):
         self._pool = pool
         self._clock = clock
         self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
+        self.space: Callable[[], memoryview] = self._buffer.space
+        """See `Connection`."""
         self._call_soon = call_soon
         self._on_closed = on_closed
         self._farewells: list[Callable[[], None]] = []
@@ -145,10 +148,6 @@ class ClientConnection(Generic[S]):
     def opened(self, link: Link) -> None:
         """See `Connection`."""
         self._link = link
-
-    def space(self) -> memoryview:
-        """See `Connection`."""
-        return self._buffer.space()
 
     def filled(self, size: int) -> None:
         """See `Connection`."""
@@ -337,5 +336,7 @@ class ClientConnection(Generic[S]):
         parts = self._out
         if parts:
             self._out = []
-            if not self.link.write(parts):
+            link = self._link
+            assert link is not None, "answers without a request"
+            if not link.write(parts):
                 self._held |= _OUTPUT

@@ -34,17 +34,20 @@ from kafkalite.server.interceptor import (
     LoseAnswer,
     Refuse,
 )
+from kafkalite.server.produce_shapes import ProduceShapes
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext, Services, Session
 from kafkalite.types import TimestampMs
 
 if TYPE_CHECKING:
+    from kafkalite.protocol.produce_shape import ProduceShape
     from kafkalite.server.forwarding import Forwarding
 
 _log = logging.getLogger(__name__)
 
 _PREFIX = Struct(">hhi")
 """API key, version, correlation id: the same in every version of the header."""
+_PRODUCE = int(ApiKey.PRODUCE)
 
 
 FindApi = Callable[[int], ApiModule | None]
@@ -70,6 +73,7 @@ class Dispatcher:
         self._find_api = find_api
         self._interceptor = interceptor
         self._inter_broker = inter_broker
+        self._shapes = ProduceShapes()
         self.forwarding: Forwarding | None = None
         """None: nobody else could be the controller."""
 
@@ -92,9 +96,17 @@ class Dispatcher:
             if key == ApiKey.API_VERSIONS:
                 return _frame(unsupported_version(), 0, correlation_id)
             raise ProtocolError(f"{api.key.name} version {version} is not served")
+        if key == _PRODUCE and self._interceptor is None:
+            shape = self._shapes.find(connection.session, version, frame)
+            if shape is not None and shape.take(frame):
+                return self._produce(module, connection, shape, correlation_id)
         header, position = read_request_header(frame)
         request: Request
         request, _ = decode_prefix(api.request, version, frame, position)
+        if isinstance(request, ProduceRequest):
+            self._shapes.learn(
+                connection.session, request, version, header.client_id, frame, position
+            )
         ctx = RequestContext(self._services, connection, version, correlation_id, header.client_id)
         if api.by_controller and self.forwarding is not None:
             ctx.frame = bytes(frame)
@@ -102,8 +114,34 @@ class Dispatcher:
             return self._intercepted(self._interceptor, module, ctx, request)
         return self._answer(module, ctx, request)
 
+    def _produce(
+        self,
+        module: ApiModule,
+        connection: ClientConnection[Session],
+        shape: ProduceShape,
+        correlation_id: int,
+    ) -> Answer:
+        """As `_answer`, of the request that `shape` has taken."""
+        ctx = RequestContext(
+            self._services, connection, shape.version, correlation_id, shape.client_id, shape
+        )
+        # With a shape, and only then, Produce may answer with the frame itself.
+        answer = cast("Response | Parked | bytes | None", self.handled(module, ctx, shape.request))
+        shape.let_go()
+        if isinstance(answer, bytes):
+            return [answer]
+        return self._finish(module, ctx, shape.request, answer)
+
     def _answer(self, module: ApiModule, ctx: RequestContext, request: Request) -> Answer:
-        answer = self._handle(module, ctx, request)
+        return self._finish(module, ctx, request, self._handle(module, ctx, request))
+
+    def _finish(
+        self,
+        module: ApiModule,
+        ctx: RequestContext,
+        request: Request,
+        answer: Response | Parked | None,
+    ) -> Answer:
         if isinstance(answer, Parked):
             return self._pending(module, ctx, request, answer)
         return _encode(module, ctx, request, answer)

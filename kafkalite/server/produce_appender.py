@@ -1,4 +1,6 @@
 """One pass over the partitions of a produce: each appended or refused, and what is to be done then.
+`append_known` does the same for requests that are known (`produce_shapes.py`), which are most, and
+makes no objects for what is usual.
 
 With acks=all each partition is told as of the moment when it is committed, whatever becomes of it
 while others are waited for. NOT_ENOUGH_REPLICAS_AFTER_APPEND is not among it: the high watermark
@@ -12,27 +14,40 @@ its code is as in `tests/data/errors.json`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.coordinator.transactions.verification import Refusal
-from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, code_for
+from kafkalite.errors import (
+    CorruptRecordError,
+    ErrorCode,
+    KafkaError,
+    ProtocolError,
+    code_for,
+)
+from kafkalite.log.log_results import Appended
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import UnfitBatchesError
 from kafkalite.metadata.topic_lookup import TopicKey
 from kafkalite.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
+    ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from kafkalite.server.moved_leaders import current_leader
+from kafkalite.replica.held_back import ACKS_NONE
+from kafkalite.server.moved_leaders import current_leader, endpoints
 from kafkalite.server.partition import Partition
 from kafkalite.server.purgatory import CommittedTo, CommitWait, Parked
 from kafkalite.server.replica_manager import ReplicaManager
 from kafkalite.server.request import RequestContext
 from kafkalite.types import BrokerId, Offset, TimestampMs, TopicPartition
+
+if TYPE_CHECKING:
+    from kafkalite.protocol.produce_shape import ProduceShape
 
 _ADMIN_CLIENT = "__admin_client"
 """The one client id that may append to internal topics (Kafka's `AdminUtils.ADMIN_CLIENT_ID`)."""
@@ -89,6 +104,50 @@ def _outcome(of: Uncommitted, replicas: ReplicaManager) -> ErrorCode:
     return ErrorCode.NONE
 
 
+REFUSALS = (KafkaError, CorruptRecordError, OSError)
+"""What `find` and `take_in` raise for a batch that is not appended."""
+
+
+def find(ctx: RequestContext, topic: TopicProduceData, index: int) -> Partition:
+    """The partition that a request names; `KafkaError` when it is not here."""
+    replicas = ctx.services.replicas
+    if ctx.version >= _FIRST_VERSION_WITH_IDS:
+        return replicas.find_by_id(topic.topic_id, index)
+    return replicas.find(topic.name, index)
+
+
+def take_in(
+    ctx: RequestContext,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    acks: int,
+    now: TimestampMs,
+) -> tuple[Partition, Appended]:
+    """Append one partition's batch; one of `REFUSALS` when it is not."""
+    partition = find(ctx, topic, data.index)
+    if partition.is_internal and ctx.client_id != _ADMIN_CLIENT:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    records = data.records
+    if not isinstance(records, memoryview):
+        raise KafkaError(ErrorCode.INVALID_RECORD)
+    try:
+        appended = partition.append(records, acks, now)
+    except OSError as error:
+        partition.refused(error)
+        raise
+    troubles = ctx.services.replicas.troubles
+    if troubles.causes:
+        troubles.took(partition.directory)
+    return partition, appended
+
+
+def is_uncommitted(partition: Partition, appended: Appended, acks: int) -> bool:
+    """Whether the answer has to wait until others have it too, or the disk has."""
+    return partition.leading.high_watermark <= appended.last_offset and partition.has_to_commit(
+        acks
+    )
+
+
 class ProduceAppender:
     """The appends of one request, and what is to be done after them."""
 
@@ -115,32 +174,24 @@ class ProduceAppender:
         self, topic: TopicProduceData, data: PartitionProduceData
     ) -> PartitionProduceResponse:
         """Append one partition's batch; a refusal is in its answer, and that partition's alone."""
-        partition: Partition | None = None
         try:
-            partition = self._find(topic, data.index)
             if self.refused_before:
-                self._check_verified(partition)
-            if partition.is_internal and self.ctx.client_id != _ADMIN_CLIENT:
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-            records = data.records
-            if not isinstance(records, memoryview):
-                raise KafkaError(ErrorCode.INVALID_RECORD)
-            appended = partition.append(records, self.acks, self.now)
-        except (KafkaError, CorruptRecordError, OSError) as error:
-            if partition is not None and isinstance(error, OSError):
-                partition.refused(error)
-            return self._refusal(topic, data.index, error)
-        troubles = self.ctx.services.replicas.troubles
-        if troubles.causes:
-            troubles.took(partition.directory)
+                self._check_verified(find(self.ctx, topic, data.index))
+            partition, appended = take_in(self.ctx, topic, data, self.acks, self.now)
+        except REFUSALS as error:
+            return self.refusal(topic, data.index, error)
+        return self.answer(partition, appended)
+
+    def answer(self, partition: Partition, appended: Appended) -> PartitionProduceResponse:
+        """Of a batch that was taken in."""
         response = PartitionProduceResponse(
-            index=data.index,
+            index=partition.index,
             base_offset=appended.base_offset,
             log_append_time_ms=appended.append_time,
             log_start_offset=partition.log.log_start_offset,
         )
-        end = Offset(appended.last_offset + 1)
-        if partition.leading.high_watermark < end and partition.has_to_commit(self.acks):
+        if is_uncommitted(partition, appended, self.acks):
+            end = Offset(appended.last_offset + 1)
             self.uncommitted.append(Uncommitted(partition, end, response))
         return response
 
@@ -149,7 +200,21 @@ class ProduceAppender:
         if refusal is not None:
             raise (KafkaError if refusal.by_log else UnverifiedError)(*refusal.why)
 
-    def parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
+    def answered(
+        self, request: ProduceRequest, response: ProduceResponse
+    ) -> ProduceResponse | Parked | None:
+        """What becomes of `response`, which has all that was appended or refused."""
+        if self.moved_leaders:
+            response.node_endpoints = endpoints(self.ctx, NodeEndpoint, self.moved_leaders)
+        if self.acks == ACKS_NONE:
+            if self.refused:
+                raise ProtocolError("a produce with acks=0 was refused; closing is the only answer")
+            return None
+        if self.uncommitted:
+            return self._parked(response, request.timeout_ms)
+        return response
+
+    def _parked(self, response: ProduceResponse, timeout_ms: int) -> Parked:
         """Answer once all is committed; what is not by then has timed out, or lost its leader."""
         left: dict[CommittedTo, list[Uncommitted]] = {}
         for each in self.uncommitted:
@@ -174,15 +239,10 @@ class ProduceAppender:
             settle=settle,
         ).parked
 
-    def _find(self, topic: TopicProduceData, index: int) -> Partition:
-        replicas = self.ctx.services.replicas
-        if self.ctx.version >= _FIRST_VERSION_WITH_IDS:
-            return replicas.find_by_id(topic.topic_id, index)
-        return replicas.find(topic.name, index)
-
-    def _refusal(
+    def refusal(
         self, topic: TopicProduceData, index: int, error: Exception
     ) -> PartitionProduceResponse:
+        """Of a batch that was not: what is raised for it."""
         self.refused = True
         code = code_for(error)
         reason = None
@@ -198,7 +258,7 @@ class ProduceAppender:
         if code not in _TOLD_WITHOUT_LOG and not isinstance(
             error, UnfitBatchesError | UnverifiedError
         ):
-            response.log_start_offset = self._find(topic, index).log.log_start_offset
+            response.log_start_offset = find(self.ctx, topic, index).log.log_start_offset
         if isinstance(error, InvalidRecordsError):
             response.record_errors = [
                 BatchIndexAndErrorMessage(
@@ -215,3 +275,27 @@ class ProduceAppender:
                 self.ctx, LeaderIdAndEpoch, key, index, self.moved_leaders
             )
         return response
+
+
+def append_known(
+    ctx: RequestContext, request: ProduceRequest, shape: ProduceShape
+) -> bytes | ProduceResponse | Parked | None:
+    """The one append of a request with a shape; the whole answer, where that is offsets alone."""
+    topic = request.topic_data[0]
+    data, acks, now = topic.partition_data[0], request.acks, ctx.services.clock.now_ms()
+    try:
+        partition, appended = take_in(ctx, topic, data, acks, now)
+    except REFUSALS as error:
+        appender = ProduceAppender(ctx, acks, now)
+        told = appender.refusal(topic, data.index, error)
+    else:
+        if acks != ACKS_NONE and not is_uncommitted(partition, appended, acks):
+            return shape.answer(
+                ctx.correlation_id,
+                appended.base_offset,
+                appended.append_time,
+                partition.log.log_start_offset,
+            )
+        appender = ProduceAppender(ctx, acks, now)
+        told = appender.answer(partition, appended)
+    return appender.answered(request, shape.response(told))

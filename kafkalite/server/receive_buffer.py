@@ -68,6 +68,9 @@ class BufferPool:
         """The buffer that is lent beyond the limit."""
         self._kept: dict[int, list[memoryview]] = {}
         self._kept_bytes = 0
+        self._ready: memoryview | None = None
+        """The one that was taken back last: mostly the next to be offered is of its size. It counts
+        as kept."""
         self._waiters: dict[Callable[[], None], None] = {}
 
     def lends_at_once(self, size: int) -> bool:
@@ -78,12 +81,28 @@ class BufferPool:
     def offer(self, size: int) -> memoryview | None:
         """At least `size` bytes of any content, for one receive; None while half is lent. It comes
         back by `take_back`, or becomes a loan by `lend`."""
+        ready = self._ready
+        if ready is not None:
+            capacity = len(ready)
+            if (
+                size <= capacity < max(2 * size, SHARED_BYTES + 1)
+                and 2 * (self.lent_bytes + capacity) <= self.limit_bytes
+            ):
+                self._ready = None
+                self._kept_bytes -= capacity
+                return ready
         capacity = _capacity(size)
         return self._buffer(capacity) if self.lends_at_once(capacity) else None
 
     def take_back(self, offered: memoryview) -> None:
         """Nothing of it was needed for longer."""
-        self._keep(offered)
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            self._kept_bytes -= len(ready)
+            self._keep(ready)
+        if self._kept_bytes + len(offered) <= KEPT_BYTES:
+            self._kept_bytes += len(offered)
+            self._ready = offered
 
     def lend(self, offered: memoryview) -> None:
         """Something in it has to stay."""
@@ -223,7 +242,8 @@ class ReceiveBuffer:
     def _empty_space(self) -> memoryview:
         data = self._data
         if not self._is_offered:
-            self._let_go()
+            if data is not _NO_BYTES:
+                self._let_go()
             trusted = self._trusted_bytes
             offered = self._pool.offer(trusted)
             if offered is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkalite.ports.entropy import Entropy
     from kafkalite.protocol.messages.api_versions import ApiVersion
     from kafkalite.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+    from kafkalite.protocol.produce_shape import ProduceShape
     from kafkalite.replica.fetch_session import FetchSessions, FetchWatcher
     from kafkalite.server.awaited_images import AwaitedImages
     from kafkalite.server.connection import ClientConnection
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class Session:
     """What a broker keeps about a client for as long as its connection lasts."""
 
-    __slots__ = ("advertised", "fetches", "listener")
+    __slots__ = ("advertised", "fetches", "head_ends", "listener")
 
     def __init__(self, listener: str, advertised: ListenerAddress | None) -> None:
         """`listener` is the name of the one that it came in by."""
@@ -46,6 +47,8 @@ class Session:
         client reached; None: they are not told of it."""
         self.fetches: dict[FetchWatcher, None] = {}
         """Those that wait, and begin a fetch session with their answer."""
+        self.head_ends: tuple[int, ...] = ()
+        """Of the shapes that it has produced in: `produce_shapes.py`."""
 
     def wake_first_fetches(self) -> None:
         """The client closes its fetch session, and names none: it has not heard of it yet. So does
@@ -144,7 +147,8 @@ class RequestContext:
     """A request's header and where it came from. Slotted by hand: one is made for every request."""
 
     __slots__ = (
-        "asked", "client_id", "connection", "correlation_id", "frame", "services", "version",
+        "asked", "client_id", "connection", "correlation_id", "frame", "services", "shape",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -154,12 +158,15 @@ class RequestContext:
         version: int,
         correlation_id: int,
         client_id: str | None,
+        shape: ProduceShape | None = None,
     ) -> None:
         self.services = services
         self.connection = connection
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.shape = shape
+        """That of a produce like one before: its handler may answer with the whole frame."""
         self.frame: bytes | None = None
         """The whole request, without its length, where it may have to be handed on."""
         self.asked = services.broker_id

@@ -89,6 +89,21 @@ def test_whom_a_command_believes(tmp_path: Path, text: str) -> None:
     assert believed == ssl.PEM_cert_to_DER_cert(certificates.authority().pem)
 
 
+def test_stores_of_javas_own_format(tmp_path: Path) -> None:
+    """A trust store needs no password; the key and its certificate are held against each other."""
+    stores = Path(__file__).parent.parent / "data" / "key-stores"
+    text = f"""
+        ssl.truststore.location={stores}/trust.jks
+        ssl.keystore.location={stores}/broker.jks
+        ssl.keystore.password=changeit
+        ssl.key.password=of-the-key
+    """
+    security = read(tmp_path, SSL + text)
+    assert security.tls is not None
+    (believed,) = security.tls.get_ca_certs()
+    assert believed["subject"] == ((("commonName", "authority"),),)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -143,8 +158,8 @@ def shown_by(client: ssl.SSLContext) -> bytes | None:
         (f"{SASL}sasl.mechanism=PLAIN", "no username and password: say sasl.jaas.config="),
         (f"{SASL}sasl.mechanism=PLAIN\nsasl.username=a", "no username and password"),
         ("security.protocol=SSL\nssl.truststore.location={}/none", "none: No such file"),
-        ("security.protocol=SSL\nssl.truststore.location={}/store.jks", "keytool -importkeystore"),
-        (f"{SSL}ssl.keystore.location={{}}/store.jks\nssl.keystore.password=p", "older format"),
+        ("security.protocol=SSL\nssl.truststore.location={}/store.jceks", "keytool -importkeyst"),
+        (f"{SSL}ssl.keystore.location={{}}/store.jks\nssl.keystore.password=p", "it is cut off"),
         (
             f"{SSL}ssl.keystore.location={{}}/store.jks",
             "have it, or say ssl.keystore.type=PEM",
@@ -161,6 +176,7 @@ def shown_by(client: ssl.SSLContext) -> bytes | None:
 )
 def test_what_cannot_be_meant(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed")
+    (tmp_path / "store.jceks").write_bytes(b"\xce\xce\xce\xce")
     (tmp_path / "empty.pem").write_text("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")
     (tmp_path / "long.pem").write_text("-----BEGIN CERTIFICATE-----\n".ljust((1 << 20) + 1))
     with pytest.raises(WrongUseError) as refused:

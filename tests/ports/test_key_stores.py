@@ -6,6 +6,8 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from kafkalite.config.listeners import ListenersError
 from kafkalite.config.tls import Store, tls_settings
@@ -15,6 +17,9 @@ from kafkalite.ports.tls_context import client_context, server_context
 from tests import certificates
 from tests.certificates import PASSWORD, Authority, authority, broker
 
+STORES = Path(__file__).parent.parent / "data" / "key-stores"
+OF_THE_KEY = "of-the-key"
+OF_TRUST = "geheimnis-äß€"
 OF_AN_ODD_CURVE = (
     "MIHOAgEDMIHIBgkqhkiG9w0BBwGggboEgbcwgbQwgbEGCSqGSIb3DQEHAaCBowSBoDCBnTCBmgYLKoZIhvcNAQwKAQ"
     "GggYowgYcCAQAwEwYHKoZIzj0CAQYIKoEcz1UBgi0EbTBrAgEBBCAf9ZYWjcvZmpY7AgHtAJq73ddOh9eYC+jjFafn"
@@ -22,6 +27,13 @@ OF_AN_ODD_CURVE = (
     "Sz3Oe6W0k="
 )
 """PKCS12 with nothing but a key of the curve SM2."""
+
+
+def java_store(name: str) -> bytes:
+    return (STORES / f"{name}.jks").read_bytes()
+
+
+KEY_STORE, TRUST_STORE = java_store("broker"), java_store("trust")
 
 
 def store_of(settings: dict[str, str]) -> Store:
@@ -47,6 +59,38 @@ def test_a_file_of_pkcs12_under_either_name(tmp_path: Path, kind: str) -> None:
     identity = read_identity(store_of(of_file(file, kind, ssl_key_password=PASSWORD)))
     assert identity.certificates == broker().pem
     assert identity.key == broker().key_pem()
+
+
+@pytest.mark.parametrize("kind", ["PKCS12", "JKS", "jks"])
+def test_a_file_of_jks_under_either_name(kind: str) -> None:
+    settings = of_file(STORES / "broker.jks", kind, ssl_key_password=OF_THE_KEY)
+    identity = read_identity(store_of(settings))
+    loaded = x509.load_pem_x509_certificates(identity.certificates.encode())
+    assert [each.subject.rfc4514_string() for each in loaded] == ["CN=broker", "CN=authority"]
+    key = load_pem_private_key(identity.key.encode(), None)
+    assert key.public_key() == loaded[0].public_key()
+    assert identity.password == ""
+    assert max(map(len, identity.key.splitlines())) == 64
+
+
+def test_a_key_of_jks_has_the_password_of_the_store_unless_told_otherwise() -> None:
+    identity = read_identity(store_of(of_file(STORES / "several.jks", "JKS")))
+    certificate = x509.load_pem_x509_certificate(identity.certificates.encode())
+    assert certificate.subject.rfc4514_string() == "CN=kafka2"
+    key = load_pem_private_key(identity.key.encode(), None)
+    assert key.public_key() == certificate.public_key()
+
+
+def test_keys_of_jks_that_do_not_have_one_password(tmp_path: Path) -> None:
+    """As with Java, which shows none of them then. The other key comes out of another store."""
+    one, several = KEY_STORE[12:-20], java_store("several")[12:-20]
+    (tmp_path / "both.jks").write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\7" + several + one)
+    store = store_of(of_file(tmp_path / "both.jks", "JKS"))._replace(password=None)
+    store = store._replace(key_password=PASSWORD)
+    with pytest.raises(ListenersError) as refused:
+        read_identity(store)
+    assert refused.value.message.endswith(": ssl.key.password does not unlock 'broker'")
+    assert refused.value.remedy == "give all keys in it the same, by keytool -keypasswd"
 
 
 def test_a_file_of_pem(tmp_path: Path) -> None:
@@ -96,6 +140,25 @@ def test_trust_stores(tmp_path: Path) -> None:
     assert read_trusted(store) == authority().pem + other.pem
 
 
+@pytest.mark.parametrize("password", [OF_TRUST, None])
+def test_trust_stores_of_jks(password: str | None) -> None:
+    """Without a password too, as with Java."""
+    where = "ssl.truststore.password"
+    path = str(STORES / "trust.jks")
+    store = Store("ssl.truststore.location", "JKS", path, "", password, where, None, where)
+    loaded = x509.load_pem_x509_certificates(read_trusted(store).encode())
+    assert sorted(each.subject.rfc4514_string() for each in loaded) == ["CN=authority", "CN=broker"]
+
+
+def test_a_key_in_a_trust_store_of_jks_vouches_for_itself() -> None:
+    """Java believes the first of its chain; the authority here is an entry of its own."""
+    where = "ssl.truststore.password"
+    path = str(STORES / "broker.jks")
+    store = Store("ssl.truststore.location", "JKS", path, "", None, where, None, where)
+    loaded = x509.load_pem_x509_certificates(read_trusted(store).encode())
+    assert sorted(each.subject.rfc4514_string() for each in loaded) == ["CN=authority", "CN=broker"]
+
+
 @pytest.mark.parametrize(
     ("kind", "content", "more", "says"),
     [
@@ -118,9 +181,40 @@ def test_trust_stores(tmp_path: Path) -> None:
         ),
         (
             "JKS",
-            b"\xfe\xed\xfe\xed\x00\x00\x00\x02",
+            b"\xce\xce\xce\xce\x00\x00\x00\x02",
             {},
-            ["Java's older format is not read; keytool -importkeystore -srckeystore {} -dest"],
+            ["Java's JCEKS is not read; keytool -importkeystore -srckeystore {} -destkeystore NEW"],
+        ),
+        (
+            "JKS",
+            KEY_STORE,
+            {},
+            [
+                "ssl.keystore.location={}: ssl.keystore.password does not unlock 'broker'",
+                "let ssl.key.password have the one that it was made with",
+            ],
+        ),
+        (
+            "JKS",
+            KEY_STORE,
+            {"ssl_key_password": "other"},
+            ["ssl.keystore.location={}: ssl.key.password does not unlock 'broker'; let ssl.key."],
+        ),
+        (
+            "PKCS12",
+            KEY_STORE,
+            {"ssl_keystore_password": ""},
+            [
+                "ssl.keystore.location={}: the password does not open it, or it is damaged",
+                "let ssl.keystore.password have the one that it was made with",
+            ],
+        ),
+        ("JKS", KEY_STORE[:-1], {}, ["{}: it is cut off; make it again, or name another"]),
+        (
+            "JKS",
+            TRUST_STORE,
+            {"ssl_keystore_password": OF_TRUST},
+            ["{}: there is no private key with its certificate in it; put it there"],
         ),
         ("JKS", broker().pem.encode(), {}, ["it is PEM, not JKS; say ssl.keystore.type=PEM"]),
         ("JKS", authority().pkcs12(), {}, ["there is no private key with its certificate in it"]),

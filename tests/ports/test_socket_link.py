@@ -101,6 +101,31 @@ def test_one_turn_takes_a_mebibyte_of_a_slice(
     over_sockets(body)
 
 
+def test_what_ends_an_answer_leaves_with_its_slice_whose_size_is_all_that_a_turn_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A consumer that fetches a mebibyte waits for its last bytes too. The next slice has to wait;
+    what leads it is in its packet."""
+    more = getattr(socket, "MSG_MORE", 0)
+
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        path = tmp_path / "slice"
+        path.write_bytes(bytes(1 << 20))
+        client, noting, link = await _noting_link()
+        monkeypatch.setattr(socket_link, "_HAS_SENDFILE", True)
+        monkeypatch.setattr(os, "sendfile", lambda to, fd, offset, count: count, raising=False)
+        assert link.write([b"head", Slice(path), b"tail"])
+        assert noting.flags == [more, 0]
+        assert not link.write([b"head", Slice(path), b"tail", b"head", Slice(path)])
+        assert noting.flags == [more, 0, more, more]
+        while link._queue:
+            await _turn()
+        assert noting.flags == [more, 0, more, more]
+        client.close()
+
+    over_sockets(body)
+
+
 def test_only_a_small_receive_keeps_the_loop_awake() -> None:
     async def body(network: SocketNetwork, clock: SteerableClock) -> None:
         soon: list[object] = []

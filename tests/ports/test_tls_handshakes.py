@@ -4,11 +4,14 @@ it."""
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafkalite.config.listeners import ListenersError
+from kafkalite.config.tls import dialing_settings
+from kafkalite.ports import tls_context
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Network
 from kafkalite.ports.tls_link import HANDSHAKE_MS
@@ -36,6 +39,19 @@ def test_both_versions_are_spoken(version: ssl.TLSVersion) -> None:
         await server.until(lambda it: it.received == b"question")
         server.write(b"answer")
         assert await peer.read(6) == b"answer"
+
+    in_memory(body)
+
+
+def test_a_certificate_is_believed_by_itself(tmp_path: Path) -> None:
+    """As Java does, be its authority not among those that are trusted."""
+
+    async def body(world: World) -> None:
+        leaf = tmp_path / "leaf.pem"
+        leaf.write_text(ssl.DER_cert_to_PEM_cert(certificates.broker().der))
+        settings = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(leaf)}
+        peer = await world.peer(tls_context.client_context(dialing_settings(settings)))
+        assert peer.tls.getpeercert(binary_form=True) == certificates.broker().der
 
     in_memory(body)
 

@@ -345,6 +345,33 @@ def test_buffers_are_used_again_up_to_a_limit() -> None:
     assert pool.borrow(KEPT_BYTES + 1) is not huge
 
 
+def test_what_is_taken_back_is_offered_again_to_whoever_wants_as_much() -> None:
+    pool = BufferPool(64 << 20)
+    small, large = pool.offer(0), pool.offer(SHARED_BYTES + 1)
+    assert small is not None
+    assert large is not None
+    assert (len(small), len(large)) == (SHARED_BYTES, 2 * SHARED_BYTES)
+    pool.take_back(small)
+    pool.take_back(large)
+    assert pool.offer(SHARED_BYTES) is small
+    assert pool.offer(2 * SHARED_BYTES) is large
+    pool.take_back(large)
+    other = pool.offer(0)
+    assert other is not None
+    assert len(other) == SHARED_BYTES, "nobody is offered more than they are believed for"
+
+
+def test_no_more_than_so_much_is_kept_of_what_is_taken_back() -> None:
+    pool = BufferPool(64 << 20)
+    half = KEPT_BYTES // 2
+    three = [pool.offer(half) for _ in range(3)]
+    for buffer in three:
+        assert buffer is not None
+        pool.take_back(buffer)
+    again = [pool.offer(half) for _ in range(3)]
+    assert len({id(buffer) for buffer in again} & {id(buffer) for buffer in three}) == 2
+
+
 def test_who_holds_the_buffer_beyond_the_limit_may_change_it_for_a_larger_one() -> None:
     pool = BufferPool(0)
     buffer = ReceiveBuffer(pool, LIMIT_BYTES)

@@ -29,7 +29,6 @@ from functools import partial
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.produce import (
-    NodeEndpoint,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -39,8 +38,7 @@ from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRAN
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.replica.held_back import ACKS_NONE, VALID_ACKS
 from kafkalite.server.apis.api import Api
-from kafkalite.server.moved_leaders import endpoints
-from kafkalite.server.produce_appender import ProduceAppender, Refused
+from kafkalite.server.produce_appender import ProduceAppender, Refused, append_known
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
 from kafkalite.server.transactional_produce import append_verified
@@ -59,14 +57,14 @@ _ATTRIBUTES_LOW_BYTE = 22
 """Of a batch: the transactional bit and the codec are in it."""
 
 
-def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Parked | None:
+def handle(ctx: RequestContext, request: ProduceRequest) -> bytes | ProduceResponse | Parked | None:
     """Append each partition's batch in the order of the request."""
     if request.acks not in VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     is_transactional = _check_attributes(ctx, request)
     order, replicas = ctx.services.produce_order, ctx.services.replicas
     if not (is_transactional or order.lines or replicas.recompresses):
-        return append(ctx, request)
+        return append(ctx, request) if ctx.shape is None else append_known(ctx, request, ctx.shape)
     append_here = partial(append, ctx)
     if is_transactional:
         append_here = partial(append_verified, ctx, append_here, refuse)
@@ -81,8 +79,7 @@ def append(
 ) -> ProduceResponse | Parked | None:
     """As `handle`, of a request that is in order, here and now; but to partitions that are
     `refused` before."""
-    acks = request.acks
-    appender = ProduceAppender(ctx, acks, ctx.services.clock.now_ms(), refused)
+    appender = ProduceAppender(ctx, request.acks, ctx.services.clock.now_ms(), refused)
     response = ProduceResponse(
         responses=[
             TopicProduceResponse(
@@ -93,15 +90,7 @@ def append(
             for topic in request.topic_data
         ]
     )
-    if appender.moved_leaders:
-        response.node_endpoints = endpoints(ctx, NodeEndpoint, appender.moved_leaders)
-    if acks == ACKS_NONE:
-        if appender.refused:
-            raise ProtocolError("a produce with acks=0 was refused; closing is the only answer")
-        return None
-    if appender.uncommitted:
-        return appender.parked(response, request.timeout_ms)
-    return response
+    return appender.answered(request, response)
 
 
 def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> bool:

@@ -1,0 +1,260 @@
+"""Produces whose shape is known: found by any connection, forgotten in time, answered as others."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.protocol.codec import decode_prefix
+from kafkalite.protocol.headers import request_frame
+from kafkalite.protocol.hot import read_request_header
+from kafkalite.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from kafkalite.protocol.produce_shape import ProduceShape
+from kafkalite.server import dispatch
+from kafkalite.server.produce_shapes import (
+    LEARNS_EVERY,
+    LONGEST_HEAD,
+    MOST_ENDS,
+    MOST_SHAPES,
+    ProduceShapes,
+)
+from kafkalite.server.request import Session
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from tests.server.cluster_of_two import two_brokers
+from tests.server.requests import batch, produce, produced
+from tests.server.running import Running, served, simulated
+
+VERSION = 9
+
+
+def session() -> Session:
+    return Session("PLAINTEXT", None)
+
+
+def frame_of(topic: str, index: int = 0, version: int = VERSION) -> memoryview:
+    parts = request_frame(
+        produce(topic, {index: b"records"}), version, correlation_id=1, client_id="c"
+    )
+    return memoryview(b"".join(cast("list[bytes]", parts))[4:])
+
+
+def come(
+    shapes: ProduceShapes, by: Session, frame: memoryview, version: int = VERSION
+) -> ProduceShape | None:
+    """What is known of a frame; when nothing is, it may be learned from."""
+    found = shapes.find(by, version, frame)
+    if found is None:
+        header, begin = read_request_header(frame)
+        request, _ = decode_prefix(ProduceRequest, version, frame, begin)
+        shapes.learn(by, request, version, header.client_id, frame, begin)
+    return found
+
+
+def teach(shapes: ProduceShapes, by: Session, frame: memoryview, version: int = VERSION) -> None:
+    """Until one more would be found, or is not learned."""
+    for _ in range(LEARNS_EVERY):
+        if come(shapes, by, frame, version):
+            return
+
+
+def test_one_of_eight_without_a_shape_is_learned_from() -> None:
+    shapes, by = ProduceShapes(), session()
+    known = [come(shapes, by, frame_of("t")) is not None for _ in range(2 * LEARNS_EVERY)]
+    assert known == [False] * LEARNS_EVERY + [True] * LEARNS_EVERY
+
+
+def test_each_partition_and_version_has_its_own() -> None:
+    shapes, by = ProduceShapes(), session()
+    for index in range(3):
+        teach(shapes, by, frame_of("t", index))
+    teach(shapes, by, frame_of("t", 1, version=10), version=10)
+    for index in range(3):
+        found = come(shapes, by, frame_of("t", index))
+        assert found is not None
+        assert found.version == VERSION
+        assert found.request.topic_data[0].partition_data[0].index == index
+    found = come(shapes, by, frame_of("t", 1, version=10), version=10)
+    assert found is not None
+    assert found.version == 10
+
+
+def test_connections_share_them_but_each_knows_where_to_look() -> None:
+    shapes, by, other = ProduceShapes(), session(), session()
+    teach(shapes, by, frame_of("t"))
+    assert come(shapes, other, frame_of("t")) is None
+    teach(shapes, other, frame_of("t"))
+    assert come(shapes, other, frame_of("t")) is come(shapes, by, frame_of("t"))
+
+
+def test_a_connection_looks_for_a_few_lengths_of_heads_alone() -> None:
+    shapes, by = ProduceShapes(), session()
+    topics = ["t" * (n + 1) for n in range(MOST_ENDS + 2)]
+    for topic in topics:
+        teach(shapes, by, frame_of(topic))
+    assert len(by.head_ends) == MOST_ENDS
+    found = [come(shapes, by, frame_of(topic)) is not None for topic in topics]
+    assert found == [False, False, *[True] * MOST_ENDS]
+
+
+def test_a_long_head_is_not_kept() -> None:
+    shapes, by = ProduceShapes(), session()
+    teach(shapes, by, frame_of("t" * LONGEST_HEAD))
+    assert come(shapes, by, frame_of("t" * LONGEST_HEAD)) is None
+
+
+def test_there_are_never_more_than_so_many() -> None:
+    """A client with ever new partitions costs no memory; one that goes on is known again."""
+    shapes, by = ProduceShapes(), session()
+    for index in range(MOST_SHAPES + 1):
+        teach(shapes, by, frame_of("t", index))
+    assert come(shapes, by, frame_of("t", 0)) is None
+    assert come(shapes, by, frame_of("t", MOST_SHAPES)) is not None
+    teach(shapes, by, frame_of("t", 0))
+    assert come(shapes, by, frame_of("t", 0)) is not None
+
+
+# Through a broker.
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Which versions of Produce the broker has decoded."""
+    versions: list[int] = []
+
+    def counted(*args: object) -> object:
+        if args[0] is ProduceRequest:
+            versions.append(cast("int", args[1]))
+        return decode_prefix(*args)  # type: ignore[arg-type]  # as it was called
+
+    monkeypatch.setattr(dispatch, "decode_prefix", counted)
+    return versions
+
+
+async def told(
+    client: Client,
+    records: bytes | bytearray,
+    topic: str = "t",
+    version: int = VERSION,
+    acks: int = 1,
+) -> PartitionProduceResponse:
+    """The answer to a produce to partition 0."""
+    response = await client.ask(produce(topic, {0: records}, acks=acks), version, ProduceResponse)
+    return produced(response)[0]
+
+
+@pytest.mark.parametrize("version", [3, 5, 8, 9, 12])
+@served()
+async def test_a_known_produce_is_not_decoded_and_appended_like_any(
+    running: Running, decoded: list[int], version: int
+) -> None:
+    await running.create("t")
+    client = await running.client()
+    for offset in range(3 * LEARNS_EVERY):
+        answer = await told(client, batch(b"%d" % offset), version=version)
+        assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, offset)
+        assert answer.log_append_time_ms == -1
+        assert answer.log_start_offset == (0 if version >= 5 else -1)
+    assert len(decoded) == LEARNS_EVERY
+    assert await running.read("t") == [b"%d" % offset for offset in range(3 * LEARNS_EVERY)]
+
+
+async def make_known(running: Running) -> Client:
+    """A client whose produces to partition 0 of topic t have a shape."""
+    await running.create("t")
+    client = await running.client()
+    for _ in range(LEARNS_EVERY):
+        await told(client, batch(b"before"))
+    return client
+
+
+@served()
+async def test_a_known_produce_is_refused_like_any(running: Running, decoded: list[int]) -> None:
+    client = await make_known(running)
+    decoded.clear()
+    damaged = batch(b"x")
+    damaged[-1] ^= 1
+    refused = await told(client, damaged)
+    assert refused.error_code == ErrorCode.CORRUPT_MESSAGE
+    assert (refused.base_offset, refused.log_start_offset) == (-1, -1)
+    refused = await told(client, batch(b"x", is_transactional=True, producer_id=1, sequence=0))
+    assert refused.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    answer = await told(client, batch(b"after"))
+    assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, LEARNS_EVERY)
+    await running.delete("t")
+    gone = await told(client, batch(b"x"))
+    assert gone.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert not decoded
+
+
+@served()
+async def test_a_known_produce_with_acks_0_is_not_answered_and_closes_when_refused(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t")
+    client = await running.connect("careless")
+    for _ in range(LEARNS_EVERY):
+        client.send_unanswered(produce("t", {0: batch(b"x")}, acks=0), VERSION)
+    await told(client, batch(b"loud"))
+    decoded.clear()
+    client.send_unanswered(produce("t", {0: batch(b"silent")}, acks=0), VERSION)
+    assert (await told(client, batch(b"loud"), acks=-1)).base_offset == LEARNS_EVERY + 2
+    assert len(decoded) == 1
+    client.send_unanswered(produce("t", {0: batch(b"x")[:-1]}, acks=0), VERSION)
+    await client.wait_closed()
+
+
+@simulated
+async def test_known_produces_wait_for_the_other_replica_each_on_its_own(
+    simulation: Simulation,
+) -> None:
+    """They share what they decode to, which none may change for another."""
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        client = await running.client()
+        answers = [
+            client.send(produce("t", {0: batch(b"%d" % n)}), VERSION, ProduceResponse)
+            for n in range(2 * LEARNS_EVERY)
+        ]
+        await running.wait_ms()
+        assert not any(answer.done() for answer in answers)
+        other.change("t", isr=[1])
+        await running.wait_ms()
+        offsets = [produced(answer.result())[0].base_offset for answer in answers]
+        assert offsets == list(range(2 * LEARNS_EVERY))
+        assert await running.read("t") == [b"%d" % n for n in range(2 * LEARNS_EVERY)]
+
+
+@simulated
+async def test_a_known_produce_that_its_leader_loses_is_told_so(simulation: Simulation) -> None:
+    async with two_brokers(simulation) as (running, other):
+        other.create("t", [1, 2])
+        client = await running.client()
+        for _ in range(LEARNS_EVERY):
+            await told(client, batch(b"x"))
+        answer = client.send(produce("t", {0: batch(b"y")}, acks=1), VERSION, ProduceResponse)
+        assert produced(await answer)[0].error_code == ErrorCode.NONE
+        other.change("t", leader=2, isr=[1, 2])
+        await running.wait_ms()
+        moved = await told(client, batch(b"z"))
+        assert moved.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@served()
+async def test_topics_that_are_told_by_id_have_shapes_too(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t")
+    client, topic_id = await running.client(), running.topic("t").id
+    for offset in range(2 * LEARNS_EVERY):
+        request = produce(topic_id, {0: batch(b"x")}, acks=1)
+        response = await client.ask(request, 13, ProduceResponse)
+        assert response.responses[0].topic_id == topic_id
+        assert produced(response)[0].base_offset == offset
+    assert decoded == [13] * LEARNS_EVERY
