@@ -9,7 +9,6 @@ Loading after a failover is `apply` over the log. See docs/decisions/0003-driver
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from kafkalite.types import BrokerId, TimestampMs
@@ -20,8 +19,7 @@ R = TypeVar("R")
 """The closed union of a core's records."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """`body` for whoever holds `token`: the driver was given the token with the event, and releases
     the reply once everything that this core has applied so far is committed."""
 
@@ -29,8 +27,7 @@ class Reply:
     body: object
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """A request to another broker, once everything that this core has applied so far is committed.
     Its answer comes back to the core as an event that carries `token`, or names its cause."""
 
@@ -40,8 +37,7 @@ class Send:
     token: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer(Generic[E]):
+class SetTimer(NamedTuple, Generic[E]):
     """Feed `event` to the core at `at_ms`, unless the timer of that key is set anew or
     cancelled."""
 
@@ -50,15 +46,13 @@ class SetTimer(Generic[E]):
     event: E
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTimer:
+class CancelTimer(NamedTuple):
     """Forget the timer of that key; nothing happens when there is none."""
 
     key: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[E, R]):
+class Outcome(NamedTuple, Generic[E, R]):
     """All that follows from one event, as data."""
 
     records: tuple[R, ...] = ()

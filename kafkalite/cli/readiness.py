@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkalite.cli.errors import CommandError
 from kafkalite.ports.process import age_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(NamedTuple):
     """A broker that serves, or a controller alone."""
 
     address: str
@@ -91,3 +91,5 @@ def tell_ready(
         stack.callback(file.remove)
         file.write(ready)
     print(ready.json() if as_json else ready.line(), flush=True)
+    gc.freeze()  # What is there now stays: a look through all of it would hold up requests.
+    gc.enable()

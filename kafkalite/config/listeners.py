@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
@@ -70,8 +69,7 @@ class ListenersError(KafkaError):
         """What the message does not say of what to do; may be empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerAddress:
+class ListenerAddress(NamedTuple):
     """One entry: where to listen, or where clients are to dial."""
 
     name: str
@@ -82,8 +80,7 @@ class ListenerAddress:
     """0 means a free one, or the one reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerConfig:
+class ListenerConfig(NamedTuple):
     """One listener."""
 
     bound: ListenerAddress

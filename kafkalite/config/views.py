@@ -6,8 +6,7 @@ plain parsed values under the names of Kafka's keys. They are named tuples, chan
 dataclasses of so many fields cost three times as much to import, and every start pays that.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -65,7 +64,7 @@ class TopicConfig(NamedTuple):
     follower_replication_throttled_replicas: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, overrides: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
+    def of(cls, overrides: Mapping[str, str], broker: "BrokerConfig") -> "TopicConfig":
         """The topic's `overrides` over what `broker` gives.
 
         Names that are no topic key are passed over, as an older or newer release may have written
@@ -83,7 +82,7 @@ class TopicConfig(NamedTuple):
         )
         return config.synced_at_once() if broker.kafkalite_fsync else config
 
-    def synced_at_once(self) -> TopicConfig:
+    def synced_at_once(self) -> "TopicConfig":
         """As it is with `kafkalite.fsync`: nothing is committed before it is on the disk."""
         return self._replace(flush_messages=1)
 
@@ -236,7 +235,7 @@ class BrokerConfig(NamedTuple):
     """What was set, as text: DescribeConfigs tells it from defaults."""
 
     @classmethod
-    def of(cls, settings: Mapping[str, str]) -> BrokerConfig:
+    def of(cls, settings: Mapping[str, str]) -> "BrokerConfig":
         """The view of `settings` (texts by Kafka's names) over the defaults.
 
         Kafka's other keys are kept and have no effect. `KafkaError(INVALID_CONFIG)` for a value

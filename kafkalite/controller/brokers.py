@@ -9,16 +9,17 @@ Source: Kafka's `ClusterControlManager` and `ReplicationControlManager.handleBro
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kafkalite.controller.elections import after_loss, after_return
-from kafkalite.controller.events import (
+from kafkalite.controller.partition_change import candidates_of
+from kafkalite.controller.settings import ControllerSettings
+from kafkalite.controller.term_events import (
     BrokerRegistered,
-    Event,
     LoseBroker,
     RegisterBroker,
     StartTerm,
 )
-from kafkalite.controller.partition_change import candidates_of
-from kafkalite.controller.settings import ControllerSettings
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -29,6 +30,9 @@ from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
 )
 from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
+
+if TYPE_CHECKING:
+    from kafkalite.controller.events import Event
 
 SESSION_TIMEOUT_MS = 9_000
 """Kafka's default `broker.session.timeout.ms`."""

@@ -5,16 +5,21 @@ A `token` names whoever waits for the reply; None where nobody does. Ids and see
 whoever makes the event, so that the same event gives the same decision.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Hashable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafkalite.controller.replica_events import LeaderTimer, ReplicaBody, ReplicaEvent
+from kafkalite.controller.replica_events import ReplicaBody, ReplicaEvent
+from kafkalite.controller.term_events import (
+    BrokerRegistered,
+    LeaderTimer,
+    LoseBroker,
+    RegisterBroker,
+    StartTerm,
+)
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
-from kafkalite.metadata.store import BrokerRegistration
 from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
 
 
@@ -203,33 +208,19 @@ class FailReplicas(NamedTuple):
     token: None = None
 
 
-class RegisterBroker(NamedTuple):
-    """A broker's session has registered it. Answered by `BrokerRegistered`, to those who wait."""
-
-    token: Hashable | None
-    registration: BrokerRegistration
-    broker_epoch: BrokerEpoch
-
-
-class LoseBroker(NamedTuple):
-    """A broker's session is over, or is about to be."""
-
-    broker_id: BrokerId
-    broker_epoch: BrokerEpoch
-    is_clean: bool = False
-    """It stops by itself, and has served its last request."""
-    token: None = None
-
-
-class StartTerm(NamedTuple):
-    """The first event of every term. A new cluster gets its first records; brokers that are not
-    among `live` have until their session would time out to come back."""
-
-    live: tuple[BrokerId, ...]
-    token: None = None
-
-
-Event = (
+ControllerRequest = (
+    CreateTopics
+    | DeleteTopics
+    | CreatePartitions
+    | AlterConfigs
+    | UpdateFeatures
+    | AllocateProducerIds
+    | AssignDirectories
+    | FailDirectories
+    | ReplicaEvent
+)
+"""Events that brokers ask for; the others come from the store."""
+RequestedEvent = (
     AssignDirectories
     | FailDirectories
     | FailReplicas
@@ -241,12 +232,11 @@ Event = (
     | AlterConfigs
     | UpdateFeatures
     | AllocateProducerIds
-    | RegisterBroker
-    | LoseBroker
-    | StartTerm
     | ReplicaEvent
     | LeaderTimer
 )
+"""What is not part of every term."""
+Event = RequestedEvent | RegisterBroker | LoseBroker | StartTerm
 
 
 class CreatedTopic(NamedTuple):
@@ -333,12 +323,6 @@ class DirectoriesKnown(NamedTuple):
 
     changed: int
     """How many partitions are other than before."""
-
-
-class BrokerRegistered(NamedTuple):
-    """The broker is a member, not fenced."""
-
-    epoch: BrokerEpoch
 
 
 Body = (

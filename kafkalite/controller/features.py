@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kafkalite.controller.eligible_replicas import (
     ELIGIBLE_REPLICAS,
@@ -28,7 +28,6 @@ from kafkalite.controller.eligible_replicas import (
     min_in_sync_setting,
     one_min_in_sync,
 )
-from kafkalite.controller.events import FeaturesUpdated, FeatureUpdate, UpdateFeatures
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -38,6 +37,9 @@ from kafkalite.protocol.messages.metadata_records import (
     EndTransactionRecord,
     FeatureLevelRecord,
 )
+
+if TYPE_CHECKING:
+    from kafkalite.controller.events import FeaturesUpdated, FeatureUpdate, UpdateFeatures
 
 METADATA: Final = "metadata.version"
 METADATA_VERSION: Final = 33
@@ -106,6 +108,8 @@ def update_features(
     Kafka differs: it lets `metadata.version` be lowered between levels whose records are the same.
     Here it is never lowered. A cluster that begins at this release's level sees no difference.
     """
+    from kafkalite.controller.events import FeaturesUpdated  # Nothing that a start needs.
+
     for update in event.updates:
         why = _refusal(image, update, event, settings)
         if why is not None:

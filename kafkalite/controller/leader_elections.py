@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from kafkalite.controller.events import Event
+from kafkalite.controller.leader_timers import MAX_ELECTIONS_AT_ONCE
 from kafkalite.controller.partition_change import (
     Candidates,
     Election,
@@ -27,26 +27,19 @@ from kafkalite.controller.partition_change import (
     target_of,
 )
 from kafkalite.controller.replica_events import (
-    BalanceLeaders,
     ElectionType,
     ElectLeaders,
-    ElectUncleanLeaders,
     LeadersElected,
-    LeaderTimer,
     PartitionAnswer,
     PartitionsOf,
     TopicAnswer,
 )
 from kafkalite.controller.settings import ControllerSettings
-from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.protocol.messages.metadata_records import PartitionChangeRecord
-from kafkalite.types import NO_LEADER, BrokerId, TimestampMs
-
-MAX_ELECTIONS_AT_ONCE = 1_000
-"""By time; the others follow at once."""
+from kafkalite.types import NO_LEADER, BrokerId
 
 _NOT_NEEDED = PartitionAnswer(
     0, ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
@@ -178,29 +171,3 @@ def elect_unclean_leaders(image: MetadataImage, settings: ControllerSettings) ->
                 if len(records) == MAX_ELECTIONS_AT_ONCE:
                     return records
     return records
-
-
-def first_timers(settings: ControllerSettings, now: TimestampMs) -> tuple[SetTimer[Event], ...]:
-    """Of a new term."""
-    timers = [next_timer(ElectUncleanLeaders(), settings, now, elected=0)]
-    if settings.leader_balance_interval_ms is not None:
-        timers.append(_timer(BalanceLeaders(), TimestampMs(now + settings.first_balance_ms)))
-    return tuple(timers)
-
-
-def next_timer(
-    event: LeaderTimer, settings: ControllerSettings, now: TimestampMs, *, elected: int
-) -> SetTimer[Event]:
-    """When the same is to be done again: at once after as many elections as there may be."""
-    if elected == MAX_ELECTIONS_AT_ONCE:
-        wait_ms = 0
-    elif isinstance(event, ElectUncleanLeaders):
-        wait_ms = settings.unclean_election_interval_ms
-    else:
-        assert settings.leader_balance_interval_ms is not None, "leaders are not balanced"
-        wait_ms = settings.leader_balance_interval_ms
-    return _timer(event, TimestampMs(now + wait_ms))
-
-
-def _timer(event: LeaderTimer, at_ms: TimestampMs) -> SetTimer[Event]:
-    return SetTimer(type(event).__name__, at_ms, event)

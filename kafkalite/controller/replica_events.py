@@ -4,8 +4,7 @@ closed unions in `events.py`.
 Partitions come by topic id from brokers and by name from clients, as on the wire.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Hashable
 from enum import IntEnum
 from typing import NamedTuple
@@ -67,18 +66,6 @@ class ElectLeaders(NamedTuple):
     """The number of an `ElectionType`, if there is one."""
     topics: tuple[PartitionsOf, ...] | None
     """None: all; those that need no election are left out of the answer then."""
-
-
-class BalanceLeaders(NamedTuple):
-    """The time has come to have preferred replicas lead again."""
-
-    token: None = None
-
-
-class ElectUncleanLeaders(NamedTuple):
-    """The time has come to look for leaders where none is, and an unclean one is allowed."""
-
-    token: None = None
 
 
 class ShutDownBroker(NamedTuple):
@@ -217,8 +204,6 @@ class ReassignmentsListed(NamedTuple):
     topics: tuple[OngoingReassignmentsOf, ...]
 
 
-LeaderTimer = BalanceLeaders | ElectUncleanLeaders
-"""What a timer of the controller's own tells it."""
 ReplicaEvent = (
     AlterPartitions
     | ElectLeaders

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkalite.config.views import TopicConfig
@@ -57,8 +56,7 @@ class Cut(NamedTuple):
         return f"{self.file} lost {size} from byte {self.position} on: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSegments:
+class LoadedSegments(NamedTuple):
     """What a folder holds: at least one segment, oldest first."""
 
     segments: list[Segment]
@@ -66,8 +64,7 @@ class LoadedSegments:
     cuts: tuple[Cut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LogLoader:
+class LogLoader(NamedTuple):
     """Opens one folder."""
 
     files: Files

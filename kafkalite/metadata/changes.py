@@ -11,7 +11,6 @@ The bytes of a record are the business of `protocol/record_frames.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple, get_args
 
 from kafkalite.errors import ProtocolError
@@ -20,8 +19,7 @@ from kafkalite.protocol.messages import metadata_records as records
 from kafkalite.protocol.record_frames import encode_metadata_record, metadata_frame
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownChange:
+class UnknownChange(NamedTuple):
     """A record of a type that Kafka 4.4 does not have."""
 
     type: int

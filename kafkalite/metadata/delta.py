@@ -4,7 +4,6 @@ caches."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from kafkalite.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
@@ -13,13 +12,12 @@ from kafkalite.types import BrokerId
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChange:
+class PartitionChange(NamedTuple):
     """One partition that is new or another than before."""
 
     topic: TopicImage
     """As it is now."""
-    index: int
+    partition: int
     before: PartitionImage | None
     """None: the partition is new."""
     after: PartitionImage

@@ -9,8 +9,7 @@ reads them.
 Source: Kafka's `MetadataImage` and the registrations in `org.apache.kafka.metadata`.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from types import MappingProxyType

@@ -13,10 +13,8 @@ Its homes are `stores/memory.py`, for N brokers of one event loop, persisted as 
 `tests/metadata/test_store.py`. See docs/decisions/0007-metadata-store.md.
 """
 
-from __future__ import annotations
-
+# Without the future's annotations: named tuples compile those, field by field, at every start.
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
@@ -64,9 +62,10 @@ class Elected(NamedTuple):
     epoch: ControllerEpoch
 
 
-@dataclass(frozen=True, slots=True)
 class Deposed:
     """It no longer is: another has been elected. Its commits fail from now on."""
+
+    __slots__ = ()
 
 
 class BrokerJoined(NamedTuple):
@@ -82,9 +81,10 @@ class BrokerLeft(NamedTuple):
     epoch: BrokerEpoch
 
 
-@dataclass(frozen=True, slots=True)
 class SessionLost:
     """The session is over, and with it registration and election. Open another one."""
+
+    __slots__ = ()
 
 
 class TopicAssigned(NamedTuple):

@@ -12,8 +12,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from kafkalite.log.open_files import descriptor_limit
 from kafkalite.ports.clock import Clock, Timer
@@ -58,8 +57,7 @@ def _is_usual(address: tuple[object, ...]) -> TypeGuard[_SocketAddress]:
     return isinstance(address[0], str)
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
+class _Options(NamedTuple):
     """What each connected socket is given."""
 
     send_buffer_bytes: int

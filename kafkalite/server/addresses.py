@@ -12,7 +12,7 @@ way they came.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafkalite.config.listeners import PROTOCOLS, WILDCARDS, ListenerAddress
 from kafkalite.metadata.image import BrokerImage, Endpoint
@@ -25,8 +25,7 @@ _MAPPED_PREFIX = "::ffff:"
 """An IPv4 client on an IPv6 socket."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A broker as a client may dial it."""
 
     broker_id: BrokerId

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from kafkalite.config.views import BrokerConfig
-from kafkalite.controller.events import FailReplicas
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.errors import InvariantError
 from kafkalite.log.directory_set import Place
@@ -232,6 +231,8 @@ class Broker:
 
     def replicas_offline(self, broker: BrokerImage, replicas: tuple[tuple[Uuid, int], ...]) -> None:
         """To the controller, if it is here: what that broker has said to be on no disk."""
+        from kafkalite.controller.events import FailReplicas  # Nothing that a start needs.
+
         self._parts.controller.tell(FailReplicas(broker.id, broker.epoch, replicas))
 
     def fail(self, error: InvariantError) -> None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.settings import ControllerSettings
@@ -52,8 +51,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(NamedTuple):
     """The world, as far as a broker sees it."""
 
     clock: Clock

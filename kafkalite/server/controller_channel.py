@@ -15,14 +15,14 @@ from functools import partial
 from typing import Any, Final
 
 from kafkalite.controller.configs import alter_configs
-from kafkalite.controller.events import AlterConfigs, ConfigsAltered
+from kafkalite.controller.events import AlterConfigs, ConfigsAltered, ControllerRequest
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.protocol.schema import Response
-from kafkalite.server.controller_driver import ControllerDriver, ControllerRequest
+from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.controller_wire import Translation, translation_of
 from kafkalite.server.core_driver import OnReply
 from kafkalite.server.peers import Peers

@@ -16,47 +16,11 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import Any, assert_never, overload
+from typing import TYPE_CHECKING, Any, assert_never, overload
 
 from kafkalite.controller.controller import Controller
-from kafkalite.controller.events import (
-    AllocateProducerIds,
-    AlterConfigs,
-    AssignDirectories,
-    ConfigsAltered,
-    CreatePartitions,
-    CreateTopics,
-    DeleteTopics,
-    DirectoriesKnown,
-    Event,
-    FailDirectories,
-    FailReplicas,
-    FeaturesUpdated,
-    LoseBroker,
-    PartitionsCreated,
-    ProducerIdBlock,
-    RegisterBroker,
-    StartTerm,
-    TopicsCreated,
-    TopicsDeleted,
-    UpdateFeatures,
-)
-from kafkalite.controller.replica_events import (
-    AlterPartitions,
-    AlterReassignments,
-    BrokerShutDown,
-    BrokerUnregistered,
-    ElectLeaders,
-    LeadersElected,
-    ListReassignments,
-    PartitionsAltered,
-    ReassignmentsAltered,
-    ReassignmentsListed,
-    ReplicaEvent,
-    ShutDownBroker,
-    UnregisterBroker,
-)
 from kafkalite.controller.settings import ControllerSettings
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker, StartTerm
 from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
@@ -80,8 +44,43 @@ from kafkalite.metadata.store import (
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
 from kafkalite.server.disk_troubles import Trouble
-from kafkalite.server.foreign_edits import adopted, event_of
 from kafkalite.server.store_journal import StoreJournal
+
+if TYPE_CHECKING:
+    from kafkalite.controller.events import (
+        AllocateProducerIds,
+        AlterConfigs,
+        AssignDirectories,
+        ConfigsAltered,
+        ControllerRequest,
+        CreatePartitions,
+        CreateTopics,
+        DeleteTopics,
+        DirectoriesKnown,
+        Event,
+        FailDirectories,
+        FailReplicas,
+        FeaturesUpdated,
+        PartitionsCreated,
+        ProducerIdBlock,
+        TopicsCreated,
+        TopicsDeleted,
+        UpdateFeatures,
+    )
+    from kafkalite.controller.replica_events import (
+        AlterPartitions,
+        AlterReassignments,
+        BrokerShutDown,
+        BrokerUnregistered,
+        ElectLeaders,
+        LeadersElected,
+        ListReassignments,
+        PartitionsAltered,
+        ReassignmentsAltered,
+        ReassignmentsListed,
+        ShutDownBroker,
+        UnregisterBroker,
+    )
 
 _log = logging.getLogger(__name__)
 
@@ -89,19 +88,6 @@ RETRY_MS = 1_000
 """After a failed commit, before this broker runs for controller again."""
 MAX_EARLY = 10_000
 """What a store may tell while the metadata is loaded; more of it ends the term."""
-
-ControllerRequest = (
-    CreateTopics
-    | DeleteTopics
-    | CreatePartitions
-    | AlterConfigs
-    | UpdateFeatures
-    | AllocateProducerIds
-    | AssignDirectories
-    | FailDirectories
-    | ReplicaEvent
-)
-"""Events that brokers ask for; the others come from the store."""
 
 
 class ControllerDriver:
@@ -234,8 +220,12 @@ class ControllerDriver:
             case (
                 TopicAssigned() | TopicUnwanted() | TopicGone() | LeadersWanted() | ReplicasWanted()
             ):
+                from kafkalite.server.foreign_edits import event_of  # ZooKeeper's alone.
+
                 self._tell(event_of(event))
             case ConfigsEdited():
+                from kafkalite.server.foreign_edits import adopted  # As above.
+
                 if self._driver is not None:  # Else they are loaded.
                     self._driver.submit_late(partial(adopted, event))
             case _:
@@ -265,7 +255,7 @@ class ControllerDriver:
         core = Controller(self._settings, loaded.image, loaded.going)
         end = loaded.image.end_offset
         journal = StoreJournal(self._session, term.epoch)
-        driver = CoreDriver[Event, Change](
+        driver: CoreDriver[Event, Change] = CoreDriver(
             core,
             journal,
             self._clock,

@@ -20,9 +20,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kafkalite.core import CancelTimer, Core, Outcome, Reply, Send, SetTimer
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
@@ -75,15 +74,13 @@ class Journal(Protocol[R_contra]):
         ...
 
 
-@dataclass(slots=True)
-class _Late(Generic[E]):
+class _Late(NamedTuple, Generic[E]):
     """An event that is made when its turn comes."""
 
     make: Callable[[], E]
 
 
-@dataclass(slots=True)
-class _Parked:
+class _Parked(NamedTuple):
     """A reply that shows what is applied up to `offset`, and so waits until that is committed."""
 
     offset: Offset

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from kafkalite.controller.events import (
-    AssignDirectories,
-    DirectoriesKnown,
-    FailDirectories,
-    ReplicaDirectory,
-)
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.image import BrokerImage
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.controller_driver import ControllerDriver
 from kafkalite.server.partition_homes import Settled
 from kafkalite.types import Uuid
+
+if TYPE_CHECKING:
+    from kafkalite.controller.events import DirectoriesKnown, ReplicaDirectory
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +63,13 @@ class DirectoryReports:
             self._timer = self._clock.call_at(self._clock.now_ms() + wait_ms, self._report)
 
     def _report(self) -> None:
+        # Nothing that a start needs.
+        from kafkalite.controller.events import (
+            AssignDirectories,
+            FailDirectories,
+            ReplicaDirectory,
+        )
+
         self._timer = None
         me = self._me()
         if me is None:

@@ -96,7 +96,7 @@ def _leader_and_isr(
         )
         topic.partition_states.append(
             LeaderAndIsrPartitionState(
-                partition_index=change.index,
+                partition_index=change.partition,
                 controller_epoch=image.epoch,
                 leader=after.leader,
                 leader_epoch=after.leader_epoch,
@@ -140,7 +140,7 @@ def _update_metadata(
         )
         topic.partition_states.append(
             UpdateMetadataPartitionState(
-                partition_index=change.index,
+                partition_index=change.partition,
                 controller_epoch=image.epoch,
                 leader=DURING_DELETE if is_gone else after.leader,
                 leader_epoch=DURING_DELETE if is_gone else after.leader_epoch,
@@ -190,7 +190,7 @@ def _moved_away(changes: Iterable[PartitionChange], id: BrokerId) -> list[StopRe
             state = topics.setdefault(name, StopReplicaTopicState(topic_name=name))
             state.partition_states.append(
                 StopReplicaPartitionState(
-                    partition_index=change.index,
+                    partition_index=change.partition,
                     leader_epoch=change.after.leader_epoch,
                     delete_partition=True,
                 )

@@ -6,33 +6,32 @@ nothing is asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.request import RequestContext
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(NamedTuple):
     """Answer with this code, as if the handler had refused the whole request."""
 
     code: ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
 class CloseConnection:
     """Close without an answer; the request is not carried out."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class LoseAnswer:
     """Carry the request out, then close instead of answering."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
-class Delay:
+
+class Delay(NamedTuple):
     """Carry the request out and hold its answer back."""
 
     delay_ms: int

@@ -1,5 +1,5 @@
 """What a start does not wait for: the coordinators, the APIs that nobody has asked for yet, and the
-rules of consumer groups."""
+rules of what the controller is asked, and of consumer groups."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _log = logging.getLogger(__name__)
 LOAD_AFTER_MS = 20
 """From when on a broker listens: by then whoever started it knows."""
 LOAD_AGAIN_MS = 1_000
+CONTROLLER_RULES = "kafkalite.controller.requests"
 CONSUMER_RULES = "kafkalite.coordinator.groups.consumer.coordination"
-"""The core loads them with the first consumer group; that member would wait for it."""
+"""The cores load them with the first request, and with the first consumer group: a client would
+wait for it."""
 
 
 def load_the_rest(
@@ -33,6 +35,7 @@ def load_the_rest(
             if APIS.load_one_more():
                 clock.call_at(clock.now_ms(), load)
             else:
+                import_module(CONTROLLER_RULES)
                 import_module(CONSUMER_RULES)
         except OSError as error:
             _log.warning("part of the code cannot be loaded: %s", error)

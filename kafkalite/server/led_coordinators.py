@@ -134,7 +134,7 @@ class LedCoordinators(Generic[E, R]):
             self._unload_all()
         for change in delta.partitions():
             if change.topic.name == self._topic:
-                self._follow(change.index, change.before, change.after)
+                self._follow(change.partition, change.before, change.after)
         topic = image.topics.get(self._topic)
         if topic is not None:
             self._count = len(topic.partitions)

@@ -11,8 +11,8 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from types import MappingProxyType
+from typing import Generic, NamedTuple, TypeVar
 
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.complaints import Complaints
@@ -32,13 +32,12 @@ _MAPPED_PREFIX = "::ffff:"
 """An IPv4 client on an IPv6 socket."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(NamedTuple):
     """Defaults are Kafka's."""
 
     max_connections: int = UNLIMITED
     max_connections_per_ip: int = UNLIMITED
-    max_connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    max_connections_per_ip_overrides: Mapping[str, int] = MappingProxyType({})
     """By numeric address."""
     max_idle_ms: int = 600_000
     """`connections.max.idle.ms`; a client whose request is parked is not idle. -1: for ever."""
@@ -199,10 +198,12 @@ class ServerListener(Generic[S]):
         self._sweep_later()
 
 
-@dataclass(slots=True)
 class _Standing:
     """What the listener keeps about a connection."""
 
-    host: str
-    active_ms: int
-    """When a sweep last saw it active."""
+    __slots__ = ("active_ms", "host")
+
+    def __init__(self, host: str, now_ms: int) -> None:
+        self.host = host
+        self.active_ms = now_ms
+        """When a sweep last saw it active."""

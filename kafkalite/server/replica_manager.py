@@ -344,16 +344,16 @@ class ReplicaManager:
             _log.error("%s is deleted, and its folder stays: %s", key, str(error))
 
     def _fall_behind(self, change: PartitionChange) -> None:
-        topic, key = change.topic, (change.topic.id, change.index)
+        topic, key = change.topic, (change.topic.id, change.partition)
         if self._broker_id not in change.after.replicas:
             if change.before is not None and self._broker_id in change.before.replicas:
-                self._take_away(topic, change.index)
+                self._take_away(topic, change.partition)
             return
         held = self._by_id.setdefault(topic.id, {})
         self._by_name[topic.name] = held
         self._pauses.pop(key, None)
         if key not in self._behind:
-            partition = held.pop(change.index, None)
+            partition = held.pop(change.partition, None)
             self._behind[key] = partition or self._offline.pop(key, None)
 
     def _take_away(self, topic: TopicImage, index: int) -> None:

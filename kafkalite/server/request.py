@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from kafkalite.types import BrokerId
@@ -36,19 +35,21 @@ if TYPE_CHECKING:
     from kafkalite.server.transaction_markers import MarkerWriter
 
 
-@dataclass(slots=True)
 class Session:
     """What a broker keeps about a client for as long as its connection lasts."""
 
-    listener: str
-    """The name of the listener that it came in by."""
-    advertised: ListenerAddress | None
-    """What its clients are told of this broker: an empty host or port 0 is the one that a client
-    reached; None: they are not told of it."""
-    fetches: dict[FetchWatcher, None] = field(default_factory=dict)
-    """Those that wait, and begin a fetch session with their answer."""
-    head_ends: tuple[int, ...] = ()
-    """Of the shapes that it has produced in: `produce_shapes.py`."""
+    __slots__ = ("advertised", "fetches", "head_ends", "listener")
+
+    def __init__(self, listener: str, advertised: ListenerAddress | None) -> None:
+        """`listener` is the name of the one that it came in by."""
+        self.listener = listener
+        self.advertised = advertised
+        """What its clients are told of this broker: an empty host or port 0 is the one that a
+        client reached; None: they are not told of it."""
+        self.fetches: dict[FetchWatcher, None] = {}
+        """Those that wait, and begin a fetch session with their answer."""
+        self.head_ends: tuple[int, ...] = ()
+        """Of the shapes that it has produced in: `produce_shapes.py`."""
 
     def wake_first_fetches(self) -> None:
         """The client closes its fetch session, and names none: it has not heard of it yet. So does
@@ -65,34 +66,59 @@ class OpensEnvelopes(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class Services:
     """The parts of one broker that handlers ask; wired in `broker_parts.py`."""
 
-    broker_id: BrokerId
-    cluster_id: str
-    config: BrokerConfig
-    clock: Clock
-    entropy: Entropy
-    replicas: ReplicaManager
-    controller: ControllerDriver
-    coordinators: Coordinators
-    fetch_sessions: FetchSessions
-    produce_order: ProduceOrder
-    recompressions: Recompressions
-    moves: ReplicaMoves
-    api_versions: Callable[[], list[ApiVersion]]
-    """What ApiVersions lists, by key."""
-    peers: Peers | None = None
-    """None: this broker is a cluster of its own."""
-    awaited: AwaitedImages | None = None
-    """None: as `peers`."""
-    any_is_controller: bool = False
-    """Whether clients may take any broker for the controller: each hands on what is for it."""
-    envelopes: OpensEnvelopes | None = None
-    """None: as `peers`."""
-    creation_troubles: dict[str, Trouble] = field(default_factory=dict)
-    """Of internal topics that are wanted and cannot be made, by name."""
+    __slots__ = (
+        "any_is_controller", "api_versions", "awaited", "broker_id", "clock", "cluster_id",
+        "config", "controller", "coordinators", "creation_troubles", "entropy", "envelopes",
+        "fetch_sessions", "moves", "peers", "produce_order", "recompressions", "replicas",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        broker_id: BrokerId,
+        cluster_id: str,
+        config: BrokerConfig,
+        clock: Clock,
+        entropy: Entropy,
+        replicas: ReplicaManager,
+        controller: ControllerDriver,
+        coordinators: Coordinators,
+        fetch_sessions: FetchSessions,
+        produce_order: ProduceOrder,
+        recompressions: Recompressions,
+        moves: ReplicaMoves,
+        api_versions: Callable[[], list[ApiVersion]],
+        peers: Peers | None,
+        awaited: AwaitedImages | None,
+        any_is_controller: bool,
+    ) -> None:
+        self.broker_id = broker_id
+        self.cluster_id = cluster_id
+        self.config = config
+        self.clock = clock
+        self.entropy = entropy
+        self.replicas = replicas
+        self.controller = controller
+        self.coordinators = coordinators
+        self.fetch_sessions = fetch_sessions
+        self.produce_order = produce_order
+        self.recompressions = recompressions
+        self.moves = moves
+        self.api_versions = api_versions
+        """What ApiVersions lists, by key."""
+        self.peers = peers
+        """None: this broker is a cluster of its own."""
+        self.awaited = awaited
+        """None: as `peers`."""
+        self.any_is_controller = any_is_controller
+        """Whether clients may take any broker for the controller: each hands on what is for it."""
+        self.envelopes: OpensEnvelopes | None = None
+        """None: as `peers`."""
+        self.creation_troubles: dict[str, Trouble] = {}
+        """Of internal topics that are wanted and cannot be made, by name."""
 
     @property
     def image(self) -> MetadataImage:

@@ -7,7 +7,6 @@ What a transaction without an end holds is dropped, as in Kafka's `MetadataBatch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafkalite.errors import InvariantError
@@ -106,9 +105,9 @@ def replay(
     )
 
 
-@dataclass
 class _Read:
-    size_bytes: int = 0
+    def __init__(self) -> None:
+        self.size_bytes = 0
 
 
 def _changes(

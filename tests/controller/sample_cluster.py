@@ -13,14 +13,13 @@ from kafkalite.controller.events import (
     NewTopic,
     PartitionAssignment,
     RefusedTopic,
-    RegisterBroker,
-    StartTerm,
     TopicsCreated,
     TopicsDeleted,
     TopicToDelete,
 )
 from kafkalite.controller.features import SUPPORTED
 from kafkalite.controller.settings import ControllerSettings, TopicDefaults
+from kafkalite.controller.term_events import RegisterBroker, StartTerm
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import Endpoint
 from kafkalite.metadata.store import BrokerRegistration

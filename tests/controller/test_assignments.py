@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from kafkalite.controller.assignments import added_partitions, manual_partitions, placed_partitions
-from kafkalite.controller.events import LoseBroker, RegisterBroker
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid

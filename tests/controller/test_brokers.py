@@ -4,14 +4,9 @@ import pytest
 
 from kafkalite.controller.brokers import SESSION_TIMEOUT_MS, check_broker_epoch
 from kafkalite.controller.controller import Controller
-from kafkalite.controller.events import (
-    BrokerRegistered,
-    LoseBroker,
-    NewTopic,
-    RegisterBroker,
-    StartTerm,
-)
+from kafkalite.controller.events import NewTopic
 from kafkalite.controller.settings import ControllerSettings
+from kafkalite.controller.term_events import BrokerRegistered, LoseBroker, RegisterBroker, StartTerm
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import BrokerImage, MetadataImage, TopicImage

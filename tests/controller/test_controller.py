@@ -4,84 +4,22 @@ from typing import get_args
 
 from kafkalite.controller.controller import Controller
 from kafkalite.controller.events import (
-    AdoptConfigs,
     AllocateProducerIds,
-    AlterConfigs,
-    AssignDirectories,
     Body,
-    BrokerRegistered,
-    ConfigsAltered,
-    CreatePartitions,
     CreateTopics,
-    DeleteTopics,
-    DirectoriesKnown,
     Event,
-    FailDirectories,
-    FailReplicas,
-    FeaturesUpdated,
-    FreeName,
-    LoseBroker,
     NewTopic,
-    PartitionsCreated,
-    PartitionsToAdd,
-    ProducerIdBlock,
-    RegisterBroker,
-    ResourceEdits,
-    StartTerm,
     TopicsCreated,
-    TopicsDeleted,
     TopicToDelete,
-    UpdateFeatures,
 )
-from kafkalite.controller.replica_events import (
-    AlterPartitions,
-    AlterReassignments,
-    BalanceLeaders,
-    BrokerShutDown,
-    BrokerUnregistered,
-    ElectionType,
-    ElectLeaders,
-    ElectUncleanLeaders,
-    LeadersElected,
-    ListReassignments,
-    PartitionsAltered,
-    ReassignmentsAltered,
-    ReassignmentsListed,
-    ShutDownBroker,
-    UnregisterBroker,
+from kafkalite.controller.term_events import (
+    LoseBroker,
+    RegisterBroker,
 )
 from kafkalite.core import Reply
-from kafkalite.metadata.image import ConfigResource
 from kafkalite.types import BrokerEpoch, BrokerId
 from tests.controller.sample_cluster import NOW, Cluster, broker_registration, uuid
-
-ID, EPOCH = BrokerId(1), BrokerEpoch(1)
-TOPIC = ConfigResource(2, "a")
-ANSWERS: list[tuple[Event, type | None]] = [
-    (StartTerm(()), None),
-    (RegisterBroker("t", broker_registration(1), EPOCH), BrokerRegistered),
-    (AllocateProducerIds("t", ID, EPOCH), ProducerIdBlock),
-    (CreateTopics("t", (NewTopic("a"),), (uuid(1),), 0), TopicsCreated),
-    (CreatePartitions("t", (PartitionsToAdd("a", 2),), 0), PartitionsCreated),
-    (AlterConfigs("t", (ResourceEdits(TOPIC, ()),), ID, {}), ConfigsAltered),
-    (UpdateFeatures("t", (), ID), FeaturesUpdated),
-    (AssignDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
-    (AlterPartitions("t", ID, EPOCH, ()), PartitionsAltered),
-    (ElectLeaders("t", ElectionType.PREFERRED, None), LeadersElected),
-    (AlterReassignments("t", ()), ReassignmentsAltered),
-    (ListReassignments("t", None), ReassignmentsListed),
-    (BalanceLeaders(), None),
-    (ElectUncleanLeaders(), None),
-    (DeleteTopics("t", (TopicToDelete("a"),)), TopicsDeleted),
-    (FailDirectories("t", ID, EPOCH, ()), DirectoriesKnown),
-    (FailReplicas(ID, EPOCH, ((uuid(1), 0),)), None),
-    (FreeName("a"), None),
-    (AdoptConfigs(TOPIC, ()), None),
-    (ShutDownBroker("t", ID, EPOCH), BrokerShutDown),
-    (LoseBroker(ID, EPOCH), None),
-    (UnregisterBroker("t", ID), BrokerUnregistered),
-]
-"""One of each, in an order in which none is refused."""
+from tests.controller.sample_events import ANSWERS
 
 
 def test_every_event_gets_its_kind_of_answer() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.controller.events import LoseBroker, NewTopic, RegisterBroker
+from kafkalite.controller.events import NewTopic
 from kafkalite.controller.replica_events import (
     BrokerShutDown,
     BrokerUnregistered,
@@ -10,6 +10,7 @@ from kafkalite.controller.replica_events import (
     UnregisterBroker,
 )
 from kafkalite.controller.settings import ControllerSettings
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,

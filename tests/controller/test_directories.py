@@ -11,10 +11,10 @@ from kafkalite.controller.events import (
     FailDirectories,
     FailReplicas,
     NewTopic,
-    RegisterBroker,
     ReplicaDirectory,
 )
 from kafkalite.controller.partition_change import RECOVERING
+from kafkalite.controller.term_events import RegisterBroker
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY, PartitionImage
 from kafkalite.protocol.messages.metadata_records import (

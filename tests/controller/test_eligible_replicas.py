@@ -20,15 +20,13 @@ from kafkalite.controller.events import (
     ConfigEdit,
     ConfigOperation,
     FeatureUpdate,
-    LoseBroker,
     NewTopic,
-    RegisterBroker,
     ResourceEdits,
-    StartTerm,
     UpdateFeatures,
 )
 from kafkalite.controller.replica_events import ShutDownBroker
 from kafkalite.controller.settings import TopicDefaults
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker, StartTerm
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import (
     ConfigResource,

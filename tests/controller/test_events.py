@@ -4,16 +4,13 @@ from typing import get_args
 
 import pytest
 
-from kafkalite.controller.events import (
-    AdoptConfigs,
-    Body,
-    Event,
-    FailReplicas,
-    FreeName,
+from kafkalite.controller.events import AdoptConfigs, Body, Event, FailReplicas, FreeName
+from kafkalite.controller.term_events import (
+    BalanceLeaders,
+    ElectUncleanLeaders,
     LoseBroker,
     StartTerm,
 )
-from kafkalite.controller.replica_events import BalanceLeaders, ElectUncleanLeaders
 
 
 @pytest.mark.parametrize("cls", get_args(Event))

@@ -2,25 +2,24 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.controller.events import LoseBroker, NewTopic, RegisterBroker
-from kafkalite.controller.leader_elections import (
-    MAX_ELECTIONS_AT_ONCE,
-    balance_leaders,
-    elect_unclean_leaders,
-    first_timers,
-    next_timer,
-)
+from kafkalite.controller.events import NewTopic
+from kafkalite.controller.leader_elections import balance_leaders, elect_unclean_leaders
+from kafkalite.controller.leader_timers import MAX_ELECTIONS_AT_ONCE
 from kafkalite.controller.replica_events import (
-    BalanceLeaders,
     ElectionType,
     ElectLeaders,
-    ElectUncleanLeaders,
     LeadersElected,
     PartitionAnswer,
     PartitionsOf,
     TopicAnswer,
 )
 from kafkalite.controller.settings import ControllerSettings
+from kafkalite.controller.term_events import (
+    BalanceLeaders,
+    ElectUncleanLeaders,
+    LoseBroker,
+    RegisterBroker,
+)
 from kafkalite.core import SetTimer
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage, PartitionImage, TopicImage
@@ -211,8 +210,6 @@ def test_there_are_not_too_many_elections_at_once() -> None:
     assert len(moved) == MAX_ELECTIONS_AT_ONCE
     unclean = elect_unclean_leaders(image_of_many(partition((1, 2), (3,), -1)), settings)
     assert len(unclean) == MAX_ELECTIONS_AT_ONCE
-    timer = next_timer(BalanceLeaders(), settings, NOW, elected=MAX_ELECTIONS_AT_ONCE)
-    assert timer.at_ms == NOW
 
 
 @pytest.mark.parametrize(
@@ -240,14 +237,3 @@ def test_over_zookeeper_what_is_balanced_is_balanced_at_once() -> None:
     image = image_of_many(partition((1, 2), (1, 2), 2))
     moved = balance_leaders(image, ControllerSettings(over_zookeeper=True))
     assert len(moved) == MAX_ELECTIONS_AT_ONCE + 1
-
-
-def test_a_term_starts_the_timers() -> None:
-    settings = ControllerSettings(
-        leader_balance_interval_ms=7_000, first_balance_ms=5_000, unclean_election_interval_ms=9_000
-    )
-    unclean = SetTimer("ElectUncleanLeaders", TimestampMs(NOW + 9_000), ElectUncleanLeaders())
-    balance = SetTimer("BalanceLeaders", TimestampMs(NOW + 5_000), BalanceLeaders())
-    assert first_timers(settings, NOW) == (unclean, balance)
-    assert next_timer(BalanceLeaders(), settings, NOW, elected=0).at_ms == NOW + 7_000
-    assert first_timers(settings._replace(leader_balance_interval_ms=None), NOW) == (unclean,)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafkalite.controller.events import LoseBroker, NewTopic, RegisterBroker
+from kafkalite.controller.events import NewTopic
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     AlterReassignments,
@@ -18,6 +18,7 @@ from kafkalite.controller.replica_events import (
     ReassignmentsOf,
 )
 from kafkalite.controller.settings import TopicDefaults
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import PartitionImage
 from kafkalite.protocol.messages.metadata_records import ConfigRecord

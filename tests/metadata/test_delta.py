@@ -24,7 +24,7 @@ def test_partitions_that_are_new_or_changed_and_no_others() -> None:
         partition(2, 0, [1]),
     ).delta
     seen = [
-        (change.topic.name, change.index, change.before is None, change.after.leader)
+        (change.topic.name, change.partition, change.before is None, change.after.leader)
         for change in delta.partitions()
     ]
     assert seen == [("u", 0, True, 1), ("t", 1, False, -1), ("t", 2, True, 1)]

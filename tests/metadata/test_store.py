@@ -201,7 +201,7 @@ def test_a_deposed_controller_changes_nothing(home: Home) -> None:
     home.settled(one.is_elected)
     home.depose()
     home.settled(two.is_elected)
-    assert one.heard[-1] == Deposed()
+    assert isinstance(one.heard[-1], Deposed)
     for changes in ((topic("t", 1),), ()):
         assert one.commit(*changes) == CommitFailed(CommitFailure.FENCED)
     assert two.load().image.topics == {}
@@ -231,7 +231,7 @@ def test_a_lost_session_is_told_and_over(home: Home) -> None:
     two.session.register(broker_registration(2))
     home.settled(lambda: isinstance(one.heard[-1], BrokerJoined))
     home.expire(2)
-    home.settled(lambda: two.heard == [SessionLost()])
+    home.settled(lambda: [*map(type, two.heard)] == [SessionLost])
     home.settled(lambda: isinstance(one.heard[-1], BrokerLeft))
     images = len(two.images)
     one.commit(topic("t", 1))

@@ -23,26 +23,28 @@ from kafkalite.controller.events import (
     DeleteTopics,
     Event,
     FailDirectories,
-    LoseBroker,
     NewTopic,
     PartitionsToAdd,
-    RegisterBroker,
-    StartTerm,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
     AlterPartitions,
     AlterReassignments,
-    BalanceLeaders,
     ElectionType,
     ElectLeaders,
-    ElectUncleanLeaders,
     PartitionsAltered,
     ProposedIsr,
     Reassignment,
     ReassignmentsOf,
     ShutDownBroker,
     UnregisterBroker,
+)
+from kafkalite.controller.term_events import (
+    BalanceLeaders,
+    ElectUncleanLeaders,
+    LoseBroker,
+    RegisterBroker,
+    StartTerm,
 )
 from kafkalite.core import Outcome
 from kafkalite.errors import ErrorCode, KafkaError

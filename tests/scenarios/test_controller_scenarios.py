@@ -40,12 +40,9 @@ from kafkalite.controller.events import (
     CreateTopics,
     DeleteTopics,
     Event,
-    LoseBroker,
     NewTopic,
     PartitionsToAdd,
-    RegisterBroker,
     ResourceEdits,
-    StartTerm,
     TopicToDelete,
 )
 from kafkalite.controller.replica_events import (
@@ -61,6 +58,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
+from kafkalite.controller.term_events import LoseBroker, RegisterBroker, StartTerm
 from kafkalite.core import CancelTimer, SetTimer
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.changes import Change

@@ -8,13 +8,19 @@ import os
 
 import pytest
 
+from kafkalite.controller.requests import decide_request
 from kafkalite.coordinator.groups.consumer.coordination import ConsumerCoordination
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.server import late_loading
 from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.apis.table import APIS, ApiTable
-from kafkalite.server.late_loading import CONSUMER_RULES, LOAD_AFTER_MS, LOAD_AGAIN_MS
+from kafkalite.server.late_loading import (
+    CONSUMER_RULES,
+    CONTROLLER_RULES,
+    LOAD_AFTER_MS,
+    LOAD_AGAIN_MS,
+)
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import simulated, start
 
@@ -43,7 +49,7 @@ async def test_what_cannot_be_loaded_is_loaded_later(
 
 
 @simulated
-async def test_the_rules_of_consumer_groups_come_last(
+async def test_the_rules_of_the_controller_and_of_consumer_groups_come_last(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
@@ -51,7 +57,8 @@ async def test_the_rules_of_consumer_groups_come_last(
     async with start(simulation, MemoryFiles()) as running:
         assert not loaded, "a start waits for them"
         await running.wait_ms(2 * LOAD_AFTER_MS + len(APIS))
-    assert loaded == [CONSUMER_RULES] == [ConsumerCoordination.__module__]
+    assert loaded == [CONTROLLER_RULES, CONSUMER_RULES]
+    assert loaded == [decide_request.__module__, ConsumerCoordination.__module__]
 
 
 @simulated

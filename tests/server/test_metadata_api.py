@@ -15,7 +15,7 @@ from kafkalite.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
-from kafkalite.server import described_topics, turns
+from kafkalite.server import described_topics, topic_creation, turns
 from kafkalite.server.apis import metadata
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.types import ZERO_UUID, Uuid
@@ -232,7 +232,7 @@ async def test_more_than_are_created_at_once_are_not_begun_with(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metadata, "MAX_PARTITIONS_PER_REQUEST", 2)
-    monkeypatch.setattr(metadata, "auto_create", None)
+    monkeypatch.setattr(topic_creation, "auto_create", None)
     answer = await ask(running, 9, by_name("a", "b", "c"))
     assert codes(answer) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 3
 
@@ -244,7 +244,7 @@ async def test_a_creation_that_takes_too_long_is_answered_without_the_topic(
     """As if the store took its time: the controller's answer never comes."""
     client, other = await running.client(), await running.connect("other")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata, "auto_create", lambda services, names, on_created: None)
+        patch.setattr(topic_creation, "auto_create", lambda services, names, on_created: None)
         answer = client.send(by_name("slow"), 9, MetadataResponse)
         bad = other.send(by_name("bad/name"), 9, MetadataResponse)
         await running.wait_ms(29_999)
@@ -275,7 +275,7 @@ async def test_what_takes_too_long_to_create_is_told_beside_many_in_several_turn
     monkeypatch.setattr(turns.Turns, "take", turn)
     monkeypatch.setattr(described_topics, "_topic", piece)
     monkeypatch.setattr(turns, "TURN_COST", 100)
-    monkeypatch.setattr(metadata, "auto_create", lambda services, names, on_created: None)
+    monkeypatch.setattr(topic_creation, "auto_create", lambda services, names, on_created: None)
     client = await running.client()
     answer = client.send(by_name("slow", *wanted), 9, MetadataResponse)
     await running.wait_ms(29_999)
@@ -293,7 +293,7 @@ async def test_topics_that_are_there_after_the_answer_are_told_once(
     """The controller's answer may come as late as it likes."""
     late: list[Callable[[object], None]] = []
     monkeypatch.setattr(
-        metadata, "auto_create", lambda services, names, on_created: late.append(on_created)
+        topic_creation, "auto_create", lambda services, names, on_created: late.append(on_created)
     )
     client = await running.client()
     answer = client.send(by_name("slow"), 9, MetadataResponse)

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from kafkalite.controller.events import ConfigsAltered
+from kafkalite.controller.events import ConfigsAltered, ControllerRequest
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.ports.zookeeper import (
     Create,
@@ -20,7 +20,6 @@ from kafkalite.ports.zookeeper import (
     SetData,
     ZooKeeperSession,
 )
-from kafkalite.server.controller_driver import ControllerRequest
 from kafkalite.stores import znodes, znodes_changes
 from kafkalite.types import BrokerId
 from tests.server.zookeeper_world import Multi, OnDone, World

@@ -11,13 +11,13 @@ from kafkalite.controller.events import (
     ConfigEdit,
     ConfigOperation,
     ConfigsAltered,
+    ControllerRequest,
     ResourceAltered,
     ResourceEdits,
 )
 from kafkalite.errors import KafkaError
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType
 from kafkalite.ports.zookeeper import Create, SetData
-from kafkalite.server.controller_driver import ControllerRequest
 from kafkalite.stores import znodes, znodes_changes
 from kafkalite.types import BrokerId
 from tests.controller.sample_cluster import uuid

@@ -12,6 +12,7 @@ from kafkalite.controller.events import (
     AlterConfigs,
     ConfigEdit,
     ConfigOperation,
+    ControllerRequest,
     CreatedTopic,
     CreateTopics,
     DeleteTopics,
@@ -33,7 +34,7 @@ from kafkalite.ports.zookeeper import (
     ZooKeeperEvent,
     ZooKeeperSession,
 )
-from kafkalite.server.controller_driver import RETRY_MS, ControllerDriver, ControllerRequest
+from kafkalite.server.controller_driver import RETRY_MS, ControllerDriver
 from kafkalite.stores import znodes
 from kafkalite.stores.lasting import LastingStore
 from kafkalite.stores.zookeeper import ZooKeeperStore

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.api_keys import ApiKey
@@ -11,8 +10,7 @@ from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.request import RequestContext
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """An API and the versions that are served; both ends inclusive."""
 
     key: ApiKey

@@ -37,7 +37,6 @@ from kafkalite.server.described_topics import describe_each
 from kafkalite.server.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from kafkalite.server.purgatory import Parked
 from kafkalite.server.request import RequestContext
-from kafkalite.server.topic_creation import auto_create
 from kafkalite.server.turns import answer_in_turns, complete_in_turns
 from kafkalite.types import TimestampMs
 
@@ -98,6 +97,8 @@ def _create_first(
         partial(refuse, request, ErrorCode.REQUEST_TIMED_OUT, ""),
         timer.cancel,
     )
+    from kafkalite.server.topic_creation import auto_create  # Most clients find their topics.
+
     auto_create(ctx.services, missing, lambda _: tell())
     return parked
 
