@@ -35,6 +35,9 @@ _unpack_length = _LENGTH.unpack_from
 _ANSWER_BEGINS: Final = 8
 """Of an answer's frame: behind its length and the correlation id."""
 _FIRST_VERSION_WITH_LOG_START: Final = 5
+MOST_AROUND: Final = 512
+"""Bytes around the records. Longer ones have no shape: they may hold a name that is no UTF-8, and
+that the codec makes longer than it may be."""
 _MARK: Final = 0x4B61666B614C6974
 """Stands for each offset and time, where the bytes around them are looked for."""
 
@@ -137,8 +140,8 @@ def shape_of(
     request: ProduceRequest, version: int, client_id: str | None, frame: memoryview, begin: int
 ) -> ProduceShape | None:
     """That of the request which `frame` holds, behind a header that ends at `begin`. None where
-    others have nothing to compare: several partitions, no records, a transaction, or bytes that
-    are not what the codec makes of them."""
+    others have nothing to compare: several partitions, no records, a transaction, much around them,
+    or bytes that are not what the codec makes of them."""
     topics = request.topic_data
     if request.transactional_id is not None or len(topics) != 1:
         return None
@@ -147,6 +150,8 @@ def shape_of(
         return None
     records = topic.partition_data[0].records
     if not isinstance(records, memoryview) or not len(records):
+        return None
+    if len(frame) - len(records) > MOST_AROUND:
         return None
     data = PartitionProduceData(index=topic.partition_data[0].index, records=records)
     own = ProduceRequest(

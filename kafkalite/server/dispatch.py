@@ -126,8 +126,12 @@ class Dispatcher:
             self._services, connection, shape.version, correlation_id, shape.client_id, shape
         )
         # With a shape, and only then, Produce may answer with the frame itself.
-        answer = cast("Response | Parked | bytes | None", self.handled(module, ctx, shape.request))
-        shape.let_go()
+        try:
+            answer = cast(
+                "Response | Parked | bytes | None", self.handled(module, ctx, shape.request)
+            )
+        finally:  # A refusal with acks=0 is a `ProtocolError`.
+            shape.let_go()
         if isinstance(answer, bytes):
             return [answer]
         return self._finish(module, ctx, shape.request, answer)

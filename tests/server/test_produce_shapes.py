@@ -15,11 +15,10 @@ from kafkalite.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
-from kafkalite.protocol.produce_shape import ProduceShape
+from kafkalite.protocol.produce_shape import MOST_AROUND, ProduceShape
 from kafkalite.server import dispatch
 from kafkalite.server.produce_shapes import (
     LEARNS_EVERY,
-    LONGEST_HEAD,
     MOST_ENDS,
     MOST_SHAPES,
     ProduceShapes,
@@ -105,8 +104,18 @@ def test_a_connection_looks_for_a_few_lengths_of_heads_alone() -> None:
 
 def test_a_long_head_is_not_kept() -> None:
     shapes, by = ProduceShapes(), session()
-    teach(shapes, by, frame_of("t" * LONGEST_HEAD))
-    assert come(shapes, by, frame_of("t" * LONGEST_HEAD)) is None
+    teach(shapes, by, frame_of("t" * MOST_AROUND))
+    assert come(shapes, by, frame_of("t" * MOST_AROUND)) is None
+
+
+def test_a_name_that_grows_in_the_codec_has_no_shape_and_no_error() -> None:
+    """Of bytes that are no UTF-8 each becomes three."""
+    shapes, by = ProduceShapes(), session()
+    sane = frame_of("t" * 20_000)
+    name = b"\xff" * 20_000
+    assert come(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name))) is None
+    teach(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name)))
+    assert not by.head_ends
 
 
 def test_there_are_never_more_than_so_many() -> None:
@@ -208,6 +217,26 @@ async def test_a_known_produce_with_acks_0_is_not_answered_and_closes_when_refus
     assert len(decoded) == 1
     client.send_unanswered(produce("t", {0: batch(b"x")[:-1]}, acks=0), VERSION)
     await client.wait_closed()
+
+
+@served()
+async def test_a_refusal_that_closes_lets_go_of_its_frame(
+    running: Running, decoded: list[int]
+) -> None:
+    """Or else others of its shape would not be known any more, and the frame's memory kept."""
+    await running.create("t")
+    links = [await running.client("careless"), await running.connect("careless")]
+    for client in links:
+        for _ in range(LEARNS_EVERY):
+            client.send_unanswered(produce("t", {0: batch(b"x")}, acks=0), VERSION)
+        await running.wait_ms()
+    decoded.clear()
+    links[0].send_unanswered(produce("t", {0: batch(b"x")[:-1]}, acks=0), VERSION)
+    await links[0].wait_closed()
+    links[1].send_unanswered(produce("t", {0: batch(b"x")}, acks=0), VERSION)
+    await running.wait_ms()
+    assert len(await running.read("t")) == 2 * LEARNS_EVERY + 1
+    assert not decoded
 
 
 @simulated
