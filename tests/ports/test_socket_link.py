@@ -121,6 +121,7 @@ def test_what_ends_an_answer_leaves_with_its_slice_whose_size_is_all_that_a_turn
         while link._queue:
             await _turn()
         assert noting.flags == [more, 0, more, more]
+        assert made[-1].ends == [], "a turn that is at its end sends nothing more, not even nothing"
         client.close()
 
     over_sockets(body)

@@ -10,6 +10,12 @@ from kafkalite.errors import ErrorCode
 from kafkalite.protocol.codec import decode_prefix
 from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.hot import read_request_header
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from kafkalite.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -210,6 +216,28 @@ async def test_a_known_produce_with_acks_0_is_not_answered_and_closes_when_refus
     await client.wait_closed()
 
 
+@served()
+async def test_a_known_produce_that_closes_its_connection_leaves_the_shape_to_others(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t")
+    clients = [await running.connect("careless") for _ in range(2)]
+    for client in clients:
+        for _ in range(LEARNS_EVERY):
+            client.send_unanswered(produce("t", {0: batch(b"x")}, acks=0), VERSION)
+        await told(client, batch(b"loud"))
+        for _ in range(LEARNS_EVERY - 1):
+            await told(client, batch(b"loud"))
+    refused, other = clients
+    refused.send_unanswered(produce("t", {0: batch(b"x")[:-1]}, acks=0), VERSION)
+    await refused.wait_closed()
+    decoded.clear()
+    other.send_unanswered(produce("t", {0: batch(b"last")}, acks=0), VERSION)
+    await running.wait_ms()
+    assert (await running.read("t"))[-1] == b"last"
+    assert not decoded
+
+
 @simulated
 async def test_known_produces_wait_for_the_other_replica_each_on_its_own(
     simulation: Simulation,
@@ -229,6 +257,35 @@ async def test_known_produces_wait_for_the_other_replica_each_on_its_own(
         offsets = [produced(answer.result())[0].base_offset for answer in answers]
         assert offsets == list(range(2 * LEARNS_EVERY))
         assert await running.read("t") == [b"%d" % n for n in range(2 * LEARNS_EVERY)]
+        # None is before this one, whose answer it would have to wait for.
+        other.change("t", isr=[1, 2])
+        await running.wait_ms()
+        answer = client.send(produce("t", {0: batch(b"last")}), VERSION, ProduceResponse)
+        await running.wait_ms()
+        assert not answer.done()
+        other.change("t", isr=[1])
+        assert produced(await answer)[0].base_offset == 2 * LEARNS_EVERY
+
+
+@served()
+async def test_a_known_produce_is_told_times_and_where_the_log_starts(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t", configs={"message.timestamp.type": "LogAppendTime"})
+    client = await running.client()
+    for _ in range(LEARNS_EVERY):
+        await told(client, batch(b"x"))
+    part = DeleteRecordsPartition(partition_index=0, offset=3)
+    topic = DeleteRecordsTopic(name="t", partitions=[part])
+    deletion = DeleteRecordsRequest(topics=[topic], timeout_ms=1_000)
+    await client.ask(deletion, 2, DeleteRecordsResponse)
+    decoded.clear()
+    await running.wait_ms(5_000)
+    now = running.simulation.clock.now_ms()
+    answer = await told(client, batch(b"y", timestamp=1))
+    assert now <= answer.log_append_time_ms < now + 100
+    assert (answer.base_offset, answer.log_start_offset) == (LEARNS_EVERY, 3)
+    assert not decoded
 
 
 @simulated
