@@ -29,6 +29,7 @@ class Unheard:
     def __del__(self):  # At once, and what such a method raises is ignored.
         os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell's background ignores it.
 sys.meta_path.insert(0, Finder())
 from kafkalite.__main__ import main
 sys.exit(main())

@@ -80,6 +80,7 @@ def test_each_partition_and_version_has_its_own() -> None:
     shapes, by = ProduceShapes(), session()
     for index in range(3):
         teach(shapes, by, frame_of("t", index))
+    assert len(by.head_ends) == 1, "all three have one length"
     teach(shapes, by, frame_of("t", 1, version=10), version=10)
     for index in range(3):
         found = come(shapes, by, frame_of("t", index))
