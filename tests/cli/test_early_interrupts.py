@@ -46,8 +46,17 @@ sys.exit(main())
     ],
 )
 def test_it_ends_quietly_where_python_would_overhear_it(module: str, words: list[str]) -> None:
+    ends_quietly(INTERRUPTED, module, *words)
+
+
+def test_it_ends_quietly_while_that_is_still_to_be_seen_to() -> None:
+    heard = INTERRUPTED.replace("Unheard()", "os.kill(os.getpid(), signal.SIGINT)")
+    ends_quietly(heard, "kafkalite.cli.early_interrupts", "--version")
+
+
+def ends_quietly(program: str, *words: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module, *words],
+        [sys.executable, "-c", program, *words],
         env=environment(),
         check=False,
         capture_output=True,

@@ -144,6 +144,21 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return versions
 
 
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[ProduceResponse]:
+    """Answers to produces that the broker has encoded."""
+    responses: list[ProduceResponse] = []
+
+    def noted(*parts: object) -> object:
+        if isinstance(parts[-1], ProduceResponse):
+            responses.append(parts[-1])
+        return encode(*parts)  # type: ignore[arg-type]  # as it was called
+
+    encode = dispatch._encode
+    monkeypatch.setattr(dispatch, "_encode", noted)
+    return responses
+
+
 async def told(
     client: Client,
     records: bytes | bytearray,
@@ -159,7 +174,7 @@ async def told(
 @pytest.mark.parametrize("version", [3, 5, 8, 9, 12])
 @served()
 async def test_a_known_produce_is_not_decoded_and_appended_like_any(
-    running: Running, decoded: list[int], version: int
+    running: Running, decoded: list[int], encoded: list[ProduceResponse], version: int
 ) -> None:
     await running.create("t")
     client = await running.client()
@@ -168,7 +183,7 @@ async def test_a_known_produce_is_not_decoded_and_appended_like_any(
         assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, offset)
         assert answer.log_append_time_ms == -1
         assert answer.log_start_offset == (0 if version >= 5 else -1)
-    assert len(decoded) == LEARNS_EVERY
+    assert len(decoded) == len(encoded) == LEARNS_EVERY
     assert await running.read("t") == [b"%d" % offset for offset in range(3 * LEARNS_EVERY)]
 
 
