@@ -20,11 +20,11 @@ from kafkalite.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from kafkalite.protocol.produce_shape import HEAD_BEGINS, ProduceShape, shape_of
+from kafkalite.protocol.produce_shape import FIRST_VERSION, HEAD_BEGINS, ProduceShape, shape_of
 from kafkalite.protocol.schema import RawTaggedField
 from kafkalite.types import ZERO_UUID, Uuid
 
-VERSIONS = range(3, 14)
+VERSIONS = range(FIRST_VERSION, 14)
 FLEXIBLE_FROM, IDS_FROM = 9, 13
 TOPIC_ID = Uuid(bytes(range(16)))
 
@@ -182,6 +182,11 @@ def test_requests_that_have_no_shape(version: int) -> None:
         produce(version, b""),
     ):
         assert learned(frame_of(request, version), version) is None
+
+
+def test_old_versions_have_no_shape() -> None:
+    for version in range(3, FIRST_VERSION):
+        assert learned(frame_of(produce(version, b"x"), version), version) is None
 
 
 def test_bytes_that_the_codec_would_not_write_have_no_shape() -> None:

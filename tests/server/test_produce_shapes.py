@@ -171,7 +171,7 @@ async def told(
     return produced(response)[0]
 
 
-@pytest.mark.parametrize("version", [3, 5, 8, 9, 12])
+@pytest.mark.parametrize("version", [5, 8, 9, 12])
 @served()
 async def test_a_known_produce_is_not_decoded_and_appended_like_any(
     running: Running, decoded: list[int], encoded: list[ProduceResponse], version: int
@@ -182,7 +182,7 @@ async def test_a_known_produce_is_not_decoded_and_appended_like_any(
         answer = await told(client, batch(b"%d" % offset), version=version)
         assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, offset)
         assert answer.log_append_time_ms == -1
-        assert answer.log_start_offset == (0 if version >= 5 else -1)
+        assert answer.log_start_offset == 0
     assert len(decoded) == len(encoded) == LEARNS_EVERY
     assert await running.read("t") == [b"%d" % offset for offset in range(3 * LEARNS_EVERY)]
 
