@@ -36,6 +36,9 @@ _ANSWER_BEGINS: Final = 8
 """Of an answer's frame: behind its length and the correlation id."""
 FIRST_VERSION: Final = 5
 """With a shape: answers before it have a number less, and only old clients ask for those."""
+MOST_AROUND: Final = 512
+"""Bytes around the records. Longer ones have no shape: they may hold a name that is no UTF-8, and
+that the codec makes longer than it may be."""
 _MARK: Final = 0x4B61666B614C6974
 """Stands for each offset and time, where the bytes around them are looked for."""
 
@@ -128,8 +131,8 @@ def shape_of(
     request: ProduceRequest, version: int, client_id: str | None, frame: memoryview, begin: int
 ) -> ProduceShape | None:
     """That of the request which `frame` holds, behind a header that ends at `begin`. None where
-    others have nothing to compare: several partitions, no records, or bytes that are not what the
-    codec makes of them, or of a transaction."""
+    others have nothing to compare: several partitions, no records, much around them, or bytes that
+    are not what the codec makes of them, or of a transaction."""
     topics = request.topic_data
     if version < FIRST_VERSION or len(topics) != 1:
         return None
@@ -138,6 +141,8 @@ def shape_of(
         return None
     records = topic.partition_data[0].records
     if not isinstance(records, memoryview) or not len(records):
+        return None
+    if len(frame) - len(records) > MOST_AROUND:
         return None
     data = PartitionProduceData(index=topic.partition_data[0].index, records=records)
     own = ProduceRequest(

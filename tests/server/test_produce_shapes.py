@@ -21,11 +21,10 @@ from kafkalite.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
-from kafkalite.protocol.produce_shape import ProduceShape
+from kafkalite.protocol.produce_shape import MOST_AROUND, ProduceShape
 from kafkalite.server import dispatch
 from kafkalite.server.produce_shapes import (
     LEARNS_EVERY,
-    LONGEST_HEAD,
     MOST_ENDS,
     MOST_SHAPES,
     ProduceShapes,
@@ -112,8 +111,18 @@ def test_a_connection_looks_for_a_few_lengths_of_heads_alone() -> None:
 
 def test_a_long_head_is_not_kept() -> None:
     shapes, by = ProduceShapes(), session()
-    teach(shapes, by, frame_of("t" * LONGEST_HEAD))
-    assert come(shapes, by, frame_of("t" * LONGEST_HEAD)) is None
+    teach(shapes, by, frame_of("t" * MOST_AROUND))
+    assert come(shapes, by, frame_of("t" * MOST_AROUND)) is None
+
+
+def test_a_name_that_grows_in_the_codec_has_no_shape_and_no_error() -> None:
+    """Of bytes that are no UTF-8 each becomes three."""
+    shapes, by = ProduceShapes(), session()
+    sane = frame_of("t" * 20_000)
+    name = b"\xff" * 20_000
+    assert come(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name))) is None
+    teach(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name)))
+    assert not by.head_ends
 
 
 def test_there_are_never_more_than_so_many() -> None:
