@@ -125,12 +125,12 @@ class Dispatcher:
         ctx = RequestContext(
             self._services, connection, shape.version, correlation_id, shape.client_id, shape
         )
-        # With a shape, and only then, Produce may answer with the frame itself.
         try:
+            # With a shape, and only then, Produce may answer with the frame itself.
             answer = cast(
                 "Response | Parked | bytes | None", self.handled(module, ctx, shape.request)
             )
-        finally:  # A refusal with acks=0 is a `ProtocolError`.
+        finally:  # Of a refusal without an answer too, which closes the connection.
             shape.let_go()
         if isinstance(answer, bytes):
             return [answer]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.cli.readiness import Ready
+from kafkalite.ports.complaints import IN_FULL
 from tests.cli.serving import ran, serving
 
 SETTINGS = (
@@ -33,6 +34,17 @@ def test_it_stands_until_it_is_stopped_and_leaves_nothing(
     (told,) = log.splitlines()
     assert " INFO process.roles=controller (--set): each broker brings its own controller" in told
     assert list(tmp_path.iterdir()) == [], "the ready-file is gone, and there was no data"
+
+
+def test_what_it_closed_without_a_line_is_told_at_the_stop(tmp_path: Path) -> None:
+    with serving(*SETTINGS, FREE, folder=tmp_path, port=None) as served:
+        for _ in range(IN_FULL + 3):
+            with socket.create_connection(("127.0.0.1", served.port), timeout=60) as client:
+                client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                assert client.recv(1) == b""
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0, log
+    assert "closed 3 more connections, the last " in log.splitlines()[-1]
 
 
 def test_machines_are_told_no_bootstrap() -> None:
