@@ -21,10 +21,12 @@ def end_at_once_upon_interrupts() -> None:
         signal.signal(signal.SIGINT, _end)
 
 
-def raise_upon_interrupts() -> None:
-    """`KeyboardInterrupt`, as without the above."""
-    if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def raise_upon_interrupts() -> bool:
+    """`KeyboardInterrupt`, as without the above. Whether that had been called."""
+    if signal.getsignal(signal.SIGINT) is not _end:
+        return False
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return True
 
 
 def _end(number: int, frame: object) -> None:

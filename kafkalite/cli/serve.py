@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts, raise_upon_interrupts
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.logs import LogFormat, log_note, start_logging
 from kafkalite.cli.settings import gather
@@ -159,11 +160,10 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import KafkaError
-    from kafkalite.server.secured import check_key_stores
 
     try:
         config = BrokerConfig.of(values)
-        check_key_stores(config)
+        _check_key_stores(config)
         parse_ip_limits(config)
     except ListenersError as error:
         set_at = {key: origins[key] for key in error.keys if key in origins}
@@ -175,3 +175,14 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     except KafkaError as error:
         raise WrongUseError(error.message) from error
     return config
+
+
+def _check_key_stores(config: BrokerConfig) -> None:
+    from kafkalite.server.secured import check_key_stores
+
+    ends_at_once = raise_upon_interrupts()  # A key is in a file meanwhile, which has to go.
+    try:
+        check_key_stores(config)
+    finally:
+        if ends_at_once:
+            end_at_once_upon_interrupts()
