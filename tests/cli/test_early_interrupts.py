@@ -16,6 +16,8 @@ INTERRUPTED = """
 import os, signal, sys
 
 module = sys.argv.pop(1)
+# A shell without job control has what it starts in the background ignore it, tests too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Finder:
     def find_spec(self, name, *more):
