@@ -68,26 +68,26 @@ def _do(arguments: list[str]) -> int:
         # garbage, some 60 times, took 10 ms.
         gc.disable()
         try:
-            return _serve(arguments)
+            if _serves_plainly(arguments[1:]):
+                return 0
         finally:
             gc.enable()
     from kafkalite.cli.app import run
 
+    raise_upon_interrupts()
     return run(arguments)
 
 
-def _serve(arguments: list[str]) -> int:
+def _serves_plainly(words: list[str]) -> bool:
+    """Whether its words were plain ones; it has run, and ended, if they were."""
     from kafkalite.cli.plain_options import read_plain
     from kafkalite.cli.serve import serve
 
-    options = read_plain(serve, arguments[1:])
-    if options is not None:
-        serve(**options)
-        return 0
-    from kafkalite.cli.app import run
-
-    raise_upon_interrupts()
-    return run(arguments)
+    options = read_plain(serve, words)
+    if options is None:
+        return False
+    serve(**options)
+    return True
 
 
 def _end(code: int, *lines: str) -> int:

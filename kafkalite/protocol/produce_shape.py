@@ -34,7 +34,11 @@ _LENGTH: Final = Struct(">i")
 _unpack_length = _LENGTH.unpack_from
 _ANSWER_BEGINS: Final = 8
 """Of an answer's frame: behind its length and the correlation id."""
-_FIRST_VERSION_WITH_LOG_START: Final = 5
+FIRST_VERSION: Final = 5
+"""With a shape: answers before it have a number less, and only old clients ask for those."""
+MOST_AROUND: Final = 512
+"""Bytes around the records. Longer ones have no shape: they may hold a name that is no UTF-8, and
+that the codec makes longer than it may be."""
 _MARK: Final = 0x4B61666B614C6974
 """Stands for each offset and time, where the bytes around them are looked for."""
 
@@ -62,9 +66,8 @@ class ProduceShape:
         self._tail_size = len(tail)
         self._is_flexible = version in schema_of(ProduceRequest).flexible
         self._data = request.topic_data[0].partition_data[0]
-        numbers = "qqq" if version >= _FIRST_VERSION_WITH_LOG_START else "qq"
-        before, after = _around_numbers(request, version, len(numbers))
-        answer = Struct(f">ii{len(before)}s{numbers}{len(after)}s")
+        before, after = _around_numbers(request, version)
+        answer = Struct(f">ii{len(before)}sqqq{len(after)}s")
         self._answer_head, self._answer_tail = before, after
         self._answer_size = answer.size - _LENGTH.size
         self._pack = answer.pack
@@ -109,15 +112,6 @@ class ProduceShape:
         self, correlation_id: int, base_offset: int, append_time_ms: int, log_start_offset: int
     ) -> bytes:
         """The whole frame, length and all, of an answer without an error to `request`."""
-        if self.version < _FIRST_VERSION_WITH_LOG_START:
-            return self._pack(
-                self._answer_size,
-                correlation_id,
-                self._answer_head,
-                base_offset,
-                append_time_ms,
-                self._answer_tail,
-            )
         return self._pack(
             self._answer_size,
             correlation_id,
@@ -137,16 +131,18 @@ def shape_of(
     request: ProduceRequest, version: int, client_id: str | None, frame: memoryview, begin: int
 ) -> ProduceShape | None:
     """That of the request which `frame` holds, behind a header that ends at `begin`. None where
-    others have nothing to compare: several partitions, no records, a transaction, or bytes that
-    are not what the codec makes of them."""
+    others have nothing to compare: several partitions, no records, much around them, or bytes that
+    are not what the codec makes of them, or of a transaction."""
     topics = request.topic_data
-    if request.transactional_id is not None or len(topics) != 1:
+    if version < FIRST_VERSION or len(topics) != 1:
         return None
     topic = topics[0]
     if len(topic.partition_data) != 1:
         return None
     records = topic.partition_data[0].records
     if not isinstance(records, memoryview) or not len(records):
+        return None
+    if len(frame) - len(records) > MOST_AROUND:
         return None
     data = PartitionProduceData(index=topic.partition_data[0].index, records=records)
     own = ProduceRequest(
@@ -169,7 +165,7 @@ def shape_of(
     return ProduceShape(own, version, client_id, head, after)
 
 
-def _around_numbers(request: ProduceRequest, version: int, count: int) -> tuple[bytes, bytes]:
+def _around_numbers(request: ProduceRequest, version: int) -> tuple[bytes, bytes]:
     """The bytes before and after the numbers in the answer to a request without an error."""
     told = PartitionProduceResponse(
         index=request.topic_data[0].partition_data[0].index,
@@ -179,7 +175,7 @@ def _around_numbers(request: ProduceRequest, version: int, count: int) -> tuple[
     )
     response = _response(request, told)
     frame = b"".join(cast("list[bytes]", response_frame(response, version, correlation_id=0)))
-    marks = _MARK.to_bytes(8, "big") * count
+    marks = _MARK.to_bytes(8, "big") * 3
     # The last ones: a topic may be named so.
     before, _, after = frame[_ANSWER_BEGINS:].rpartition(marks)
     return before, after

@@ -125,9 +125,13 @@ class Dispatcher:
         ctx = RequestContext(
             self._services, connection, shape.version, correlation_id, shape.client_id, shape
         )
-        # With a shape, and only then, Produce may answer with the frame itself.
-        answer = cast("Response | Parked | bytes | None", self.handled(module, ctx, shape.request))
-        shape.let_go()
+        try:
+            # With a shape, and only then, Produce may answer with the frame itself.
+            answer = cast(
+                "Response | Parked | bytes | None", self.handled(module, ctx, shape.request)
+            )
+        finally:  # Of a refusal without an answer too, which closes the connection.
+            shape.let_go()
         if isinstance(answer, bytes):
             return [answer]
         return self._finish(module, ctx, shape.request, answer)

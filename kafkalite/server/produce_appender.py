@@ -17,13 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkalite.coordinator.transactions.verification import Refusal
-from kafkalite.errors import (
-    CorruptRecordError,
-    ErrorCode,
-    KafkaError,
-    ProtocolError,
-    code_for,
-)
+from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError, ProtocolError, code_for
 from kafkalite.log.log_results import Appended
 from kafkalite.log.record_checks import InvalidRecordsError
 from kafkalite.log.validation import UnfitBatchesError

@@ -18,7 +18,6 @@ MOST_SHAPES: Final = 1024
 """Some 2 KB each."""
 MOST_ENDS: Final = 4
 """Of heads, that are looked for in a connection's frames."""
-LONGEST_HEAD: Final = 512
 LEARNS_EVERY: Final = 8
 """Of so many requests without a shape one is looked at, which costs a third of a request: where
 each has another one, it must cost next to nothing."""
@@ -57,7 +56,7 @@ class ProduceShapes:
         if self._misses % LEARNS_EVERY:
             return
         shape = shape_of(request, version, client_id, frame, begin)
-        if shape is None or len(shape.head) > LONGEST_HEAD:
+        if shape is None:
             return
         if len(self._shapes) >= MOST_SHAPES:
             self._shapes.clear()

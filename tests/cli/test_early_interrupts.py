@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,15 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafkalite.cli import app, early_interrupts
 from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts, raise_upon_interrupts
+from kafkalite.cli.main import main
 from tests.cli.serving import environment
 
 INTERRUPTED = """
 import os, signal, sys
 
 module = sys.argv.pop(1)
-# A shell without job control has what it starts in the background ignore it, tests too.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Finder:
     def find_spec(self, name, *more):
@@ -28,6 +29,7 @@ class Unheard:
     def __del__(self):  # At once, and what such a method raises is ignored.
         os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell's background ignores it.
 sys.meta_path.insert(0, Finder())
 from kafkalite.__main__ import main
 sys.exit(main())
@@ -44,8 +46,17 @@ sys.exit(main())
     ],
 )
 def test_it_ends_quietly_where_python_would_overhear_it(module: str, words: list[str]) -> None:
+    ends_quietly(INTERRUPTED, module, *words)
+
+
+def test_it_ends_quietly_while_that_is_still_to_be_seen_to() -> None:
+    heard = INTERRUPTED.replace("Unheard()", "os.kill(os.getpid(), signal.SIGINT)")
+    ends_quietly(heard, "kafkalite.cli.early_interrupts", "--version")
+
+
+def ends_quietly(program: str, *words: str) -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module, *words],
+        [sys.executable, "-c", program, *words],
         env=environment(),
         check=False,
         capture_output=True,
@@ -70,6 +81,22 @@ def test_what_somebody_else_does_upon_it_stays(other: signal.Handlers) -> None:
     assert signal.getsignal(signal.SIGINT) is other
     raise_upon_interrupts()
     assert signal.getsignal(signal.SIGINT) is other
+
+
+@pytest.mark.usefixtures("signal_handler")
+@pytest.mark.parametrize("word", ["topics", "serve"])
+def test_a_command_that_runs_has_it_back(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own end is that of `main`, and not of the process; `serve` as the library reads it."""
+
+    def run(arguments: list[str]) -> int:
+        signal.raise_signal(signal.SIGINT)
+        return 0
+
+    monkeypatch.setattr(app, "run", run)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_at_once_upon_interrupts()
+    monkeypatch.setattr(os, "_exit", lambda code: pytest.fail("the process ends"))
+    assert main([word, "--help"]) == early_interrupts.INTERRUPTED
 
 
 @pytest.mark.usefixtures("signal_handler")

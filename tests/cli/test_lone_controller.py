@@ -13,6 +13,7 @@ from kafkalite.cli.client_security import ClientSecurity
 from kafkalite.cli.errors import CommandError
 from kafkalite.cli.reachability import check_advertised
 from kafkalite.cli.readiness import Ready
+from kafkalite.ports.complaints import IN_FULL
 from tests.cli.serving import ran, serving
 
 SETTINGS = (
@@ -48,6 +49,17 @@ def test_a_command_that_takes_it_for_a_broker_says_so_at_once(tmp_path: Path) ->
         "--bootstrap"
     )
     assert code == 0, log
+
+
+def test_what_it_closed_without_a_line_is_told_at_the_stop(tmp_path: Path) -> None:
+    with serving(*SETTINGS, FREE, folder=tmp_path, port=None) as served:
+        for _ in range(IN_FULL + 3):
+            with socket.create_connection(("127.0.0.1", served.port), timeout=60) as client:
+                client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                assert client.recv(1) == b""
+        code, log = served.end(signal.SIGTERM)
+    assert code == 0, log
+    assert "closed 3 more connections, the last " in log.splitlines()[-1]
 
 
 def test_machines_are_told_no_bootstrap() -> None:

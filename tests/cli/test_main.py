@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -21,6 +22,14 @@ def test_the_module_tells_its_version() -> None:
     ended = ran("--version")
     assert (ended.returncode, ended.stdout) == (0, f"{__version__}\n")
     assert ended.stderr == ""
+
+
+def test_garbage_is_collected_again_where_a_start_came_to_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "--port", "-1"]) == 2
+    assert capsys.readouterr().err.startswith("kafkalite: ")
+    assert gc.isenabled()
 
 
 def test_wrong_use_of_the_module_ends_with_2() -> None:

@@ -69,6 +69,7 @@ def test_after_some_peace_all_is_told_in_full_again(world: World) -> None:
 def test_what_was_counted_is_told_at_the_stop_and_nothing_after_it(world: World) -> None:
     world.closing(IN_FULL + 2)
     world.complaints.stop()
+    assert world.clock.waiting == 0
     (line,) = world.told()
     assert line.startswith("closed 2 more connections, ")
     world.complaints.stop()

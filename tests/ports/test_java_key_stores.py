@@ -174,6 +174,7 @@ SUNS_OWN = bytes.fromhex("300e060a2b060104012a021101010500")
     [
         (b"", "its key is damaged"),
         (b"\x31\x00", "its key is damaged"),
+        (der(0x31, SUNS_OWN + der(4, bytes(99))), "its key is damaged"),
         (der(0x30, SUNS_OWN), "its key is damaged"),
         (b"\x30\xff" + b"\xff" * 200, "its key is damaged"),
         (der(0x30, SUNS_OWN + b"\x04\x84\xff\xff\xff\xff"), "its key is damaged"),

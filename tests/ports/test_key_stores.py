@@ -201,6 +201,12 @@ def test_a_key_in_a_trust_store_of_jks_vouches_for_itself() -> None:
             ["ssl.keystore.location={}: ssl.key.password does not unlock 'broker'; let ssl.key."],
         ),
         (
+            "JKS",
+            java_store("several"),
+            {"ssl_key_password": ""},
+            ["ssl.keystore.location={}: ssl.key.password does not unlock "],
+        ),
+        (
             "PKCS12",
             KEY_STORE,
             {"ssl_keystore_password": ""},
@@ -278,6 +284,16 @@ def test_a_trust_store_that_cannot_be_used(tmp_path: Path, body: str) -> None:
     del settings["ssl.truststore.password"]
     with pytest.raises(ListenersError, match=r"ssl.truststore.location=.*: it cannot be used"):
         client_context(tls_settings(BrokerConfig.of(settings), "SSL"))
+
+
+def test_a_trust_store_of_jks_with_nothing_but_a_key_without_a_certificate(tmp_path: Path) -> None:
+    file = tmp_path / "key.jks"
+    entry = b"\0\0\0\1" + b"\0\1a" + bytes(8) + b"\0\0\0\0" + b"\0\0\0\0"
+    file.write_bytes(b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\1" + entry)
+    where = "ssl.truststore.password"
+    store = Store("ssl.truststore.location", "JKS", str(file), "", None, where, None, where)
+    with pytest.raises(ListenersError, match="there is no certificate in it"):
+        read_trusted(store)
 
 
 def test_a_trust_store_that_nobody_gave_the_password_of(tmp_path: Path) -> None:

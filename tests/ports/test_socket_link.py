@@ -95,6 +95,7 @@ def test_one_turn_takes_a_mebibyte_of_a_slice(
         while link._queue:
             await _turn()
         assert counts == [1 << 20, 1 << 20, 1 << 19]
+        await _turn()
         assert machine.ends == []
         client.close()
 
@@ -121,6 +122,8 @@ def test_what_ends_an_answer_leaves_with_its_slice_whose_size_is_all_that_a_turn
         while link._queue:
             await _turn()
         assert noting.flags == [more, 0, more, more]
+        await _turn()
+        assert made[-1].ends == [], "a turn that is at its end asks for no empty piece of a slice"
         client.close()
 
     over_sockets(body)

@@ -20,11 +20,11 @@ from kafkalite.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from kafkalite.protocol.produce_shape import HEAD_BEGINS, ProduceShape, shape_of
+from kafkalite.protocol.produce_shape import FIRST_VERSION, HEAD_BEGINS, ProduceShape, shape_of
 from kafkalite.protocol.schema import RawTaggedField
 from kafkalite.types import ZERO_UUID, Uuid
 
-VERSIONS = range(3, 14)
+VERSIONS = range(FIRST_VERSION, 14)
 FLEXIBLE_FROM, IDS_FROM = 9, 13
 TOPIC_ID = Uuid(bytes(range(16)))
 
@@ -89,8 +89,29 @@ def test_what_a_shape_takes_is_what_the_codec_decodes(version: int, client_id: s
 
 def test_a_shape_leaves_what_is_larger_than_2_mib_to_the_codec() -> None:
     known = shape(9)
-    assert not known.take(frame_of(produce(9, bytes((1 << 21) - 1)), 9))
+    frame = frame_of(produce(9, bytes((1 << 21) - 1)), 9)
+    assert not known.take(frame)
+    # Three bytes of a length, the last of which says that there is a fourth, and there is not.
+    fourth = HEAD_BEGINS + len(known.head) + 3
+    assert not known.take(memoryview(bytes(frame[:fourth]) + frame[fourth + 1 :]))
     assert known.take(frame_of(produce(9, b"as before"), 9))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_shape_leaves_what_has_no_records_to_the_codec(version: int) -> None:
+    known = shape(version)
+    for records in (None, b""):
+        assert not known.take(frame_of(produce(version, records), version))
+
+
+@pytest.mark.parametrize("version", range(FLEXIBLE_FROM, 14))
+def test_other_bytes_behind_the_records_are_not_taken(version: int) -> None:
+    known, frame = shape(version), frame_of(produce(version, b"some records"), version)
+    for position in range(frame.tobytes().index(b"some records") + 12, len(frame)):
+        frame[position] ^= 1
+        assert not known.take(frame)
+        frame[position] ^= 1
+    assert known.take(frame)
 
 
 @given(
@@ -161,6 +182,11 @@ def test_requests_that_have_no_shape(version: int) -> None:
         produce(version, b""),
     ):
         assert learned(frame_of(request, version), version) is None
+
+
+def test_old_versions_have_no_shape() -> None:
+    for version in range(3, FIRST_VERSION):
+        assert learned(frame_of(produce(version, b"x"), version), version) is None
 
 
 def test_bytes_that_the_codec_would_not_write_have_no_shape() -> None:

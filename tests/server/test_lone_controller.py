@@ -60,6 +60,17 @@ async def test_a_newer_client_is_told_how_to_ask(simulation: Simulation) -> None
 
 
 @simulated
+async def test_a_request_that_is_cut_off_closes_the_connection(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = await connected(simulation)
+    header = pack(">hhihxB", 18, 3, 0, -1, 9)  # A name of eight bytes, and then nothing.
+    client.send_bytes(pack(">i", len(header)) + header)
+    await client.wait_closed()
+    assert "ApiVersionsRequest.client_software_name: a length of 8" in caplog.text
+
+
+@simulated
 async def test_all_else_closes_the_connection(
     simulation: Simulation, caplog: pytest.LogCaptureFixture
 ) -> None:

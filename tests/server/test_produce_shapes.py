@@ -10,16 +10,21 @@ from kafkalite.errors import ErrorCode
 from kafkalite.protocol.codec import decode_prefix
 from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.hot import read_request_header
+from kafkalite.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from kafkalite.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
 )
-from kafkalite.protocol.produce_shape import ProduceShape
+from kafkalite.protocol.produce_shape import MOST_AROUND, ProduceShape
 from kafkalite.server import dispatch
 from kafkalite.server.produce_shapes import (
     LEARNS_EVERY,
-    LONGEST_HEAD,
     MOST_ENDS,
     MOST_SHAPES,
     ProduceShapes,
@@ -74,6 +79,7 @@ def test_each_partition_and_version_has_its_own() -> None:
     shapes, by = ProduceShapes(), session()
     for index in range(3):
         teach(shapes, by, frame_of("t", index))
+    assert len(by.head_ends) == 1, "all three have one length"
     teach(shapes, by, frame_of("t", 1, version=10), version=10)
     for index in range(3):
         found = come(shapes, by, frame_of("t", index))
@@ -105,8 +111,18 @@ def test_a_connection_looks_for_a_few_lengths_of_heads_alone() -> None:
 
 def test_a_long_head_is_not_kept() -> None:
     shapes, by = ProduceShapes(), session()
-    teach(shapes, by, frame_of("t" * LONGEST_HEAD))
-    assert come(shapes, by, frame_of("t" * LONGEST_HEAD)) is None
+    teach(shapes, by, frame_of("t" * MOST_AROUND))
+    assert come(shapes, by, frame_of("t" * MOST_AROUND)) is None
+
+
+def test_a_name_that_grows_in_the_codec_has_no_shape_and_no_error() -> None:
+    """Of bytes that are no UTF-8 each becomes three."""
+    shapes, by = ProduceShapes(), session()
+    sane = frame_of("t" * 20_000)
+    name = b"\xff" * 20_000
+    assert come(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name))) is None
+    teach(shapes, by, memoryview(bytes(sane).replace(b"t" * 20_000, name)))
+    assert not by.head_ends
 
 
 def test_there_are_never_more_than_so_many() -> None:
@@ -137,6 +153,21 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return versions
 
 
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[ProduceResponse]:
+    """Answers to produces that the broker has encoded."""
+    responses: list[ProduceResponse] = []
+
+    def noted(*parts: object) -> object:
+        if isinstance(parts[-1], ProduceResponse):
+            responses.append(parts[-1])
+        return encode(*parts)  # type: ignore[arg-type]  # as it was called
+
+    encode = dispatch._encode
+    monkeypatch.setattr(dispatch, "_encode", noted)
+    return responses
+
+
 async def told(
     client: Client,
     records: bytes | bytearray,
@@ -149,10 +180,10 @@ async def told(
     return produced(response)[0]
 
 
-@pytest.mark.parametrize("version", [3, 5, 8, 9, 12])
+@pytest.mark.parametrize("version", [5, 8, 9, 12])
 @served()
 async def test_a_known_produce_is_not_decoded_and_appended_like_any(
-    running: Running, decoded: list[int], version: int
+    running: Running, decoded: list[int], encoded: list[ProduceResponse], version: int
 ) -> None:
     await running.create("t")
     client = await running.client()
@@ -160,8 +191,8 @@ async def test_a_known_produce_is_not_decoded_and_appended_like_any(
         answer = await told(client, batch(b"%d" % offset), version=version)
         assert (answer.error_code, answer.base_offset) == (ErrorCode.NONE, offset)
         assert answer.log_append_time_ms == -1
-        assert answer.log_start_offset == (0 if version >= 5 else -1)
-    assert len(decoded) == LEARNS_EVERY
+        assert answer.log_start_offset == 0
+    assert len(decoded) == len(encoded) == LEARNS_EVERY
     assert await running.read("t") == [b"%d" % offset for offset in range(3 * LEARNS_EVERY)]
 
 
@@ -210,6 +241,28 @@ async def test_a_known_produce_with_acks_0_is_not_answered_and_closes_when_refus
     await client.wait_closed()
 
 
+@served()
+async def test_a_known_produce_that_closes_its_connection_leaves_the_shape_to_others(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t")
+    clients = [await running.connect("careless") for _ in range(2)]
+    for client in clients:
+        for _ in range(LEARNS_EVERY):
+            client.send_unanswered(produce("t", {0: batch(b"x")}, acks=0), VERSION)
+        await told(client, batch(b"loud"))
+        for _ in range(LEARNS_EVERY - 1):
+            await told(client, batch(b"loud"))
+    refused, other = clients
+    refused.send_unanswered(produce("t", {0: batch(b"x")[:-1]}, acks=0), VERSION)
+    await refused.wait_closed()
+    decoded.clear()
+    other.send_unanswered(produce("t", {0: batch(b"last")}, acks=0), VERSION)
+    await running.wait_ms()
+    assert (await running.read("t"))[-1] == b"last"
+    assert not decoded
+
+
 @simulated
 async def test_known_produces_wait_for_the_other_replica_each_on_its_own(
     simulation: Simulation,
@@ -229,6 +282,35 @@ async def test_known_produces_wait_for_the_other_replica_each_on_its_own(
         offsets = [produced(answer.result())[0].base_offset for answer in answers]
         assert offsets == list(range(2 * LEARNS_EVERY))
         assert await running.read("t") == [b"%d" % n for n in range(2 * LEARNS_EVERY)]
+        # None is before this one, whose answer it would have to wait for.
+        other.change("t", isr=[1, 2])
+        await running.wait_ms()
+        answer = client.send(produce("t", {0: batch(b"last")}), VERSION, ProduceResponse)
+        await running.wait_ms()
+        assert not answer.done()
+        other.change("t", isr=[1])
+        assert produced(await answer)[0].base_offset == 2 * LEARNS_EVERY
+
+
+@served()
+async def test_a_known_produce_is_told_times_and_where_the_log_starts(
+    running: Running, decoded: list[int]
+) -> None:
+    await running.create("t", configs={"message.timestamp.type": "LogAppendTime"})
+    client = await running.client()
+    for _ in range(LEARNS_EVERY):
+        await told(client, batch(b"x"))
+    part = DeleteRecordsPartition(partition_index=0, offset=3)
+    topic = DeleteRecordsTopic(name="t", partitions=[part])
+    deletion = DeleteRecordsRequest(topics=[topic], timeout_ms=1_000)
+    await client.ask(deletion, 2, DeleteRecordsResponse)
+    decoded.clear()
+    await running.wait_ms(5_000)
+    now = running.simulation.clock.now_ms()
+    answer = await told(client, batch(b"y", timestamp=1))
+    assert now <= answer.log_append_time_ms < now + 100
+    assert (answer.base_offset, answer.log_start_offset) == (LEARNS_EVERY, 3)
+    assert not decoded
 
 
 @simulated

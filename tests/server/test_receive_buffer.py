@@ -361,6 +361,28 @@ def test_what_is_taken_back_is_offered_again_to_whoever_wants_as_much() -> None:
     assert len(other) == SHARED_BYTES, "nobody is offered more than they are believed for"
 
 
+def test_what_is_taken_back_is_offered_again_however_often() -> None:
+    pool = BufferPool(64 << 20)
+    first = pool.offer(0)
+    assert first is not None
+    for _ in range(KEPT_BYTES // SHARED_BYTES + 1):
+        pool.take_back(first)
+        assert pool.offer(0) is first
+
+
+def test_what_is_taken_back_is_not_offered_where_half_of_all_is_lent() -> None:
+    pool = BufferPool(4 * SHARED_BYTES)
+    large = pool.offer(SHARED_BYTES + 1)
+    assert large is not None
+    pool.take_back(large)
+    small = pool.offer(0)
+    assert small is not None
+    pool.lend(small)
+    assert pool.offer(SHARED_BYTES + 1) is None
+    pool.give_back(small)
+    assert pool.offer(SHARED_BYTES + 1) is large
+
+
 def test_no_more_than_so_much_is_kept_of_what_is_taken_back() -> None:
     pool = BufferPool(64 << 20)
     half = KEPT_BYTES // 2
