@@ -37,6 +37,11 @@ def check_advertised(bootstrap: _Place, security: ClientSecurity) -> None:
             "for --command-config, or name another address with --bootstrap"
         ) from error
     except (OSError, ProtocolError) as error:
+        if isinstance(error, ConnectionError) and _is_a_controller(bootstrap, security):
+            raise CommandError(
+                f"{written(bootstrap)} is a controller, which serves no clients; name a broker "
+                "with --bootstrap"
+            ) from error
         if security == ClientSecurity():
             return
         raise CommandError(
@@ -89,3 +94,20 @@ def _advertised(bootstrap: _Place, security: ClientSecurity) -> list[_Place]:
     if answer is None:
         raise ConnectionResetError("it hangs up")
     return [(broker.host, broker.port) for broker in answer.brokers]
+
+
+def _is_a_controller(place: _Place, security: ClientSecurity) -> bool:
+    """Whether it lists what it serves, and Metadata is not among that: every broker serves it."""
+    from kafkalite.cli.authentication import ask, let_in
+    from kafkalite.protocol.api_keys import ApiKey
+    from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+    try:
+        with (
+            socket.create_connection(place, CONNECT_WITHIN_S) as plain,
+            let_in(plain, place[0], security) as connection,
+        ):
+            answer = ask(connection, ApiVersionsRequest(), 0, ApiVersionsResponse)
+    except (OSError, ProtocolError):
+        return False
+    return answer is not None and ApiKey.METADATA not in [one.api_key for one in answer.api_keys]

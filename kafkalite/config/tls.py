@@ -76,7 +76,8 @@ def tls_settings(config: BrokerConfig, listener: str) -> TlsSettings:
         _refuse(
             f"The listener {listener} speaks SSL, and has no key store",
             *(f"{_KEY_STORE}location", LISTENERS),
-            remedy=f"let {_KEY_STORE}location name one (PKCS12, or PEM with {_KEY_STORE}type=PEM)",
+            remedy=f"let {_KEY_STORE}location name one (PKCS12, JKS, or PEM with "
+            f"{_KEY_STORE}type=PEM)",
         )
     return settings
 

@@ -56,7 +56,8 @@ def parse_meta(data: bytes, location: str) -> Meta:
     """The inverse of `format_meta`, for what Kafka wrote as well."""
     try:
         lines = [line.strip() for line in data.decode().splitlines()]
-        values = dict(line.split("=", 1) for line in lines if line and line[0] not in "#!")
+        said = [line.partition("=") for line in lines if line and line[0] not in "#!"]
+        values = {key: value for key, _, value in said}
         if values["version"] != "1":
             raise LogDirectoryError(
                 f"{location}/{META_PROPERTIES} has version {values['version']}; only 1 is known"
@@ -66,5 +67,9 @@ def parse_meta(data: bytes, location: str) -> Meta:
             values["cluster.id"].replace("\\", ""),
             parse_uuid(values["directory.id"]),
         )
-    except (ValueError, KeyError) as error:
+    except KeyError as error:
+        raise LogDirectoryError(
+            f"{location}/{META_PROPERTIES} is damaged: it has no {error.args[0]}"
+        ) from error
+    except ValueError as error:
         raise LogDirectoryError(f"{location}/{META_PROPERTIES} is damaged: {error}") from error

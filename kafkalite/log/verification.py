@@ -109,7 +109,8 @@ class Verification:
         try:
             yield from findings
         except OSError as error:
-            yield Finding(path, f"cannot be read: {error.strerror or error}")
+            refused = _named(path, error.filename)
+            yield Finding(refused, f"cannot be read: {error.strerror or error}")
 
     def _meta_properties(self) -> Iterator[Finding]:
         data = read_file(self._files, META_PROPERTIES)
@@ -188,6 +189,12 @@ class Verification:
                 int(json.loads(data)["leaderEpoch"])
         except (ValueError, KeyError, TypeError) as error:
             yield Finding(path, f"is damaged: {error}")
+
+
+def _named(path: str, refused: str | None) -> str:
+    """The file in that folder which the disk refused, as far as it says which."""
+    _, folder, name = (refused or "").rpartition(f"{path}/")
+    return f"{path}/{name}" if folder else path
 
 
 def _most(findings: Iterator[Finding]) -> Iterator[Finding]:

@@ -240,10 +240,11 @@ def _content(store: Store) -> bytes:
     try:
         return read_small_file(store.location)
     except ValueError as error:
+        is_refused = isinstance(error.__cause__, PermissionError)
         raise ListenersError(
             f"{store.setting}={store.location}: {error}",
             (store.setting,),
-            "put the file there, or name another",
+            "let this user read it" if is_refused else "put the file there, or name another",
         ) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ from kafkalite.types import NO_BROKER_EPOCH, BrokerEpoch, Offset, TopicPartition
 
 if TYPE_CHECKING:
     from kafkalite.log.clean_stop import Round
+
+_log = logging.getLogger(__name__)
 
 SYNCS_AT_ONCE = 16
 """A disk writes what several wait for in one go."""
@@ -71,6 +74,7 @@ class Storage:
             except BaseException:
                 self.abandon(is_untouched=True)
                 raise
+            _warn_of_another_id(config, self.directory)
         self.store = store
 
     @property
@@ -142,6 +146,17 @@ class Storage:
                 if is_untouched:
                     end.callback(directory.claimed.undo)
             end.callback(self.close_store)
+
+
+def _warn_of_another_id(config: BrokerConfig, directory: LogDirectory) -> None:
+    """Kafka's images do not start then: `kafka-storage format` refuses such a folder."""
+    wished, has = config.kafkalite_cluster_id, directory.claimed.meta.cluster_id
+    if wished and wished != has:
+        _log.warning(
+            "the log folder %s belongs to the cluster %s, and stays there: the cluster id %s is "
+            "for new folders",
+            directory.location, has, wished,
+        )  # fmt: skip
 
 
 def _cluster_id(config: BrokerConfig, entropy: Entropy, store: MetadataStore | None) -> str:

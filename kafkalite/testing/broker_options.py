@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from kafkalite.config.environment import Given
 from kafkalite.config.known import Kind, kind_of, nearest
-from kafkalite.config.listeners import ListenersError, parse_ip_limits
+from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
 from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
@@ -66,6 +66,8 @@ def checked_settings(settings: object) -> dict[str, str]:
         notes = review({key: Given(text, "settings") for key, text in texts.items()})
     except KafkaError as error:
         raise ValueError(error.message) from error
+    if is_controller_alone(texts):
+        raise ValueError("settings: process.roles=controller: it would be no broker; leave it out")
     for note in notes:
         _log.log(WARNING if note.startswith("warning: ") else INFO, note)
     return texts

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kafkalite.cli.client_security import ClientSecurity
+from kafkalite.cli.errors import CommandError
+from kafkalite.cli.reachability import check_advertised
 from kafkalite.cli.readiness import Ready
 from kafkalite.ports.complaints import IN_FULL
 from tests.cli.serving import ran, serving
@@ -34,6 +37,18 @@ def test_it_stands_until_it_is_stopped_and_leaves_nothing(
     (told,) = log.splitlines()
     assert " INFO process.roles=controller (--set): each broker brings its own controller" in told
     assert list(tmp_path.iterdir()) == [], "the ready-file is gone, and there was no data"
+
+
+def test_a_command_that_takes_it_for_a_broker_says_so_at_once(tmp_path: Path) -> None:
+    with serving(*SETTINGS, FREE, folder=tmp_path, port=None) as served:
+        with pytest.raises(CommandError) as refused:
+            check_advertised(("127.0.0.1", served.port), ClientSecurity())
+        code, log = served.end(signal.SIGTERM)
+    assert str(refused.value) == (
+        f"127.0.0.1:{served.port} is a controller, which serves no clients; name a broker with "
+        "--bootstrap"
+    )
+    assert code == 0, log
 
 
 def test_what_it_closed_without_a_line_is_told_at_the_stop(tmp_path: Path) -> None:

@@ -16,17 +16,19 @@ def test_kafkas_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "says"),
     [
-        b"node.id=1\n",
-        b"version=1\nnode.id=one\ncluster.id=c\ndirectory.id=1x9SQgBzT5uQ75Ea6Jv__Q\n",
-        b"version=1\nnode.id=1\ncluster.id=c\ndirectory.id=short\n",
-        b"no equals sign\n",
-        b"\xff",
+        (b"node.id=1\n", "it has no version"),
+        (b"version=1\nnode.id=1\ncluster.id=c\n", "it has no directory.id"),
+        (b"version=1\nnode.id=one\ncluster.id=c\ndirectory.id=1x9SQgBzT5uQ75Ea6Jv__Q\n", "'one'"),
+        (b"version=1\nnode.id=1\ncluster.id=c\ndirectory.id=short\n", ""),
+        (b"no equals sign\n", "it has no version"),
+        (b"", "it has no version"),
+        (b"\xff", ""),
     ],
 )
-def test_damaged(content: bytes) -> None:
-    with pytest.raises(LogDirectoryError, match=r"x/meta\.properties is damaged"):
+def test_damaged(content: bytes, says: str) -> None:
+    with pytest.raises(LogDirectoryError, match=rf"x/meta\.properties is damaged: .*{says}"):
         parse_meta(content, "x")
 
 

@@ -295,7 +295,7 @@ def test_files_that_are_folders_and_the_reverse() -> None:
     assert findings[1:] == [
         "plain-0: is a file, and is named like a partition's folder",
         f"{FIRST}.index: is a folder",
-        f"{SEGMENTS}: cannot be read: a folder",
+        f"{FIRST}.index: cannot be read: a folder",
     ]
 
 

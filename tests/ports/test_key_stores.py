@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from cryptography import x509
@@ -294,6 +295,20 @@ def test_a_trust_store_of_jks_with_nothing_but_a_key_without_a_certificate(tmp_p
     store = Store("ssl.truststore.location", "JKS", str(file), "", None, where, None, where)
     with pytest.raises(ListenersError, match="there is no certificate in it"):
         read_trusted(store)
+
+
+def test_a_store_that_this_user_may_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As root, one may read all: so the system's word is put in its mouth."""
+
+    def refused(path: str, mode: str) -> NoReturn:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("builtins.open", refused)
+    with pytest.raises(ListenersError, match=r"secret\.p12: Permission denied") as told:
+        read_identity(store_of(of_file(tmp_path / "secret.p12")))
+    assert told.value.remedy == "let this user read it"
 
 
 def test_a_trust_store_that_nobody_gave_the_password_of(tmp_path: Path) -> None:

@@ -34,3 +34,19 @@ def test_a_new_folder_joins_the_cluster_and_no_other_takes_it() -> None:
     )
     again = opened(files, OURS)
     again.abandon()
+
+
+def test_a_folder_stays_in_its_cluster_and_a_wish_for_another_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    files, clock = MemoryFiles(), SteerableClock()
+    for wished in (OURS, OURS, ANOTHER):
+        assert not caplog.messages, "a new folder, and one that has this id already"
+        config = BrokerConfig.of({"kafkalite.cluster.id": wished})
+        storage = Storage(config, [Place("here", files)], clock, SeededEntropy(1), store=None)
+        assert storage.store.cluster_id == OURS
+        storage.abandon()
+    assert caplog.messages == [
+        f"the log folder here belongs to the cluster {OURS}, and stays there: the cluster id "
+        f"{ANOTHER} is for new folders"
+    ]

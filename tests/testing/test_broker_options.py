@@ -20,6 +20,18 @@ from kafkalite.testing.broker_options import checked_settings, checked_topic_con
             "num.partitions=many (settings): allowed is a",
         ),
         ({"settings": {"num.partitions": 0}}, "num.partitions=0 (settings): allowed is a whole"),
+        (
+            {
+                "settings": {
+                    "process.roles": "controller",
+                    "controller.listener.names": "C",
+                    "listeners": "C://localhost:0",
+                    "listener.security.protocol.map": "C:PLAINTEXT",
+                    "controller.quorum.bootstrap.servers": "localhost:1",
+                }
+            },
+            "process.roles=controller: it would be no broker; leave it out",
+        ),
         ({"settings": {"log.dirs": "here"}}, "settings: log.dirs: use the argument data= inst"),
         ({"settings": {"listeners": "SASL_SSL://:0"}}, "settings: Invalid value SASL_SSL://:0"),
         ({"settings": {"listeners": "SSL://:0"}}, "no key store; let ssl.keystore.location name"),
