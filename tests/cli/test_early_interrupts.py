@@ -71,6 +71,8 @@ AMID_A_KEY = """
 import builtins, os, signal, sys
 from kafkalite.ports import tls_context
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # As above.
+
 class Opened:
     def __init__(self, *how, **more):
         self.file = builtins.open(*how, **more)
