@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
+from typing import cast
 
 from kafkalite.log.files import Buffer, FileSlice, Part, release_parts
 from kafkalite.ports.network import Address, Connection
@@ -33,6 +34,8 @@ READ_BYTES = 256 << 10
 SMALL_RECEIVE = 4096
 """A receive of up to this size that filled its space is followed by a second one in the same
 turn."""
+SMALL_ANSWER = 4096
+"""Several of up to this size leave as one: copying costs less than telling the kernel of each."""
 _BUFFERS_A_CALL = 64
 """Far below IOV_MAX, which is 1024 on Linux and 16 at the least that POSIX allows."""
 
@@ -44,6 +47,14 @@ _MSG_MORE = getattr(socket, "MSG_MORE", 0)
 class TruncatedSliceError(OSError):
     """A file became shorter than the slice that was being sent; the peer cannot be told but by
     closing."""
+
+
+def _in_one(parts: list[Part]) -> bytes | None:
+    """Several small answers, of requests that came together; None when there is more to it."""
+    for part in parts:
+        if not isinstance(part, bytes) or len(part) > SMALL_ANSWER:
+            return None
+    return b"".join(cast("list[bytes]", parts))
 
 
 class SocketLink:
@@ -235,8 +246,9 @@ class SocketLink:
         if queue:
             queue.extend(parts)
             return False
-        if len(parts) == 1 and isinstance(data := parts[0], bytes):
-            # The usual small answer, without the queue.
+        data = parts[0] if len(parts) == 1 else _in_one(parts)
+        if isinstance(data, bytes):
+            # The usual small answers, without the queue.
             try:
                 sent = self._socket.send(data)
             except (BlockingIOError, InterruptedError):

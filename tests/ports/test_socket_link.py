@@ -73,6 +73,31 @@ def test_a_header_shares_its_packet_with_the_slice_behind_it(tmp_path: Path) -> 
     over_sockets(body)
 
 
+def test_small_answers_leave_as_one_and_the_rest_of_them_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def body(network: SocketNetwork, clock: SteerableClock) -> None:
+        client, noting, link = await _noting_link()
+        sent: list[bytes] = []
+
+        def send(data: bytes, flags: int = 0) -> int:
+            sent.append(bytes(data))
+            return 3 if len(sent) == 1 else len(data)
+
+        monkeypatch.setattr(noting, "send", send)
+        assert not link.write([b"one", b"two", b"three"])
+        while link._queue:
+            await _turn()
+        assert sent == [b"onetwothree", b"twothree"]
+        large = bytes(socket_link.SMALL_ANSWER + 1)
+        assert link.write([b"one", large])
+        assert noting.flags == [0], "by sendmsg, and not copied"
+        assert len(sent) == 2
+        client.close()
+
+    over_sockets(body)
+
+
 def test_one_turn_takes_a_mebibyte_of_a_slice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
