@@ -7,7 +7,8 @@ from typing import cast
 import pytest
 
 from kafkalite.errors import ErrorCode
-from kafkalite.protocol.codec import decode_prefix
+from kafkalite.log.files import Part
+from kafkalite.protocol.codec import Buffer, decode_prefix
 from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.hot import read_request_header
 from kafkalite.protocol.messages.delete_records import (
@@ -22,14 +23,16 @@ from kafkalite.protocol.messages.produce import (
     ProduceResponse,
 )
 from kafkalite.protocol.produce_shape import MOST_AROUND, ProduceShape
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.server import dispatch
+from kafkalite.server.apis.api import ApiModule
 from kafkalite.server.produce_shapes import (
     LEARNS_EVERY,
     MOST_ENDS,
     MOST_SHAPES,
     ProduceShapes,
 )
-from kafkalite.server.request import Session
+from kafkalite.server.request import RequestContext, Session
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
@@ -144,10 +147,12 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Which versions of Produce the broker has decoded."""
     versions: list[int] = []
 
-    def counted(*args: object) -> object:
-        if args[0] is ProduceRequest:
-            versions.append(cast("int", args[1]))
-        return decode_prefix(*args)  # type: ignore[arg-type]  # as it was called
+    def counted(
+        cls: type[Request], version: int, buffer: Buffer, position: int
+    ) -> tuple[Request, int]:
+        if cls is ProduceRequest:
+            versions.append(version)
+        return decode_prefix(cls, version, buffer, position)
 
     monkeypatch.setattr(dispatch, "decode_prefix", counted)
     return versions
@@ -158,10 +163,12 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[ProduceResponse]:
     """Answers to produces that the broker has encoded."""
     responses: list[ProduceResponse] = []
 
-    def noted(*parts: object) -> object:
-        if isinstance(parts[-1], ProduceResponse):
-            responses.append(parts[-1])
-        return encode(*parts)  # type: ignore[arg-type]  # as it was called
+    def noted(
+        module: ApiModule, ctx: RequestContext, request: Request, response: Response | None
+    ) -> list[Part] | None:
+        if isinstance(response, ProduceResponse):
+            responses.append(response)
+        return encode(module, ctx, request, response)
 
     encode = dispatch._encode
     monkeypatch.setattr(dispatch, "_encode", noted)
