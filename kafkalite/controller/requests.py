@@ -13,6 +13,7 @@ from kafkalite.controller.events import (
     AdoptConfigs,
     AllocateProducerIds,
     AlterConfigs,
+    AlterScramCredentials,
     AssignDirectories,
     Body,
     CreatePartitions,
@@ -44,6 +45,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
+from kafkalite.controller.scram import alter_scram_credentials
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.term_events import BalanceLeaders, ElectUncleanLeaders
@@ -84,6 +86,8 @@ def decide_request(
             return Decided(*update_features(image, event, settings))
         case AllocateProducerIds():
             return Decided(*allocate(image, event))
+        case AlterScramCredentials():
+            return Decided(*alter_scram_credentials(image, event))
         case AssignDirectories():
             return Decided(*assign_directories(image, event))
         case FailDirectories():

@@ -23,9 +23,9 @@ from kafkalite.metadata.image import (
     MetadataImage,
 )
 from kafkalite.metadata.registrations import (
+    new_credential,
     registered_broker,
     registered_controller,
-    scram_credential,
     uuids,
 )
 from kafkalite.metadata.scram import ScramCredential, ScramKey
@@ -90,7 +90,7 @@ class MetadataDraft:
             case records.UnregisterControllerRecord():
                 self._controllers[BrokerId(change.controller_id)] = None
             case records.UserScramCredentialRecord():
-                self._scram[ScramKey(change.mechanism, change.name)] = scram_credential(change)
+                self._scram[ScramKey(change.mechanism, change.name)] = new_credential(change)
             case records.RemoveUserScramCredentialRecord():
                 self._scram[ScramKey(change.mechanism, change.name)] = None
             case _ if isinstance(change, LogChange | UnheldChange | UnknownChange):

@@ -123,7 +123,7 @@ def registered_controller(record: RegisterControllerRecord) -> ControllerImage:
     )
 
 
-def scram_credential(record: UserScramCredentialRecord) -> ScramCredential:
+def new_credential(record: UserScramCredentialRecord) -> ScramCredential:
     """The credential that the record sets: copied, since views of a buffer may come in."""
     return ScramCredential(
         salt=bytes(record.salt),

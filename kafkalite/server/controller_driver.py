@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kafkalite.controller.events import (
         AllocateProducerIds,
         AlterConfigs,
+        AlterScramCredentials,
         AssignDirectories,
         ConfigsAltered,
         ControllerRequest,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         FeaturesUpdated,
         PartitionsCreated,
         ProducerIdBlock,
+        ScramCredentialsAltered,
         TopicsCreated,
         TopicsDeleted,
         UpdateFeatures,
@@ -153,6 +155,12 @@ class ControllerDriver:
     @overload
     def submit(
         self, event: UpdateFeatures, on_reply: Callable[[FeaturesUpdated | KafkaError], None]
+    ) -> None: ...
+    @overload
+    def submit(
+        self,
+        event: AlterScramCredentials,
+        on_reply: Callable[[ScramCredentialsAltered | KafkaError], None],
     ) -> None: ...
     @overload
     def submit(

@@ -3,10 +3,10 @@ from __future__ import annotations
 from kafkalite.metadata.image import VersionRange
 from kafkalite.metadata.registrations import (
     changed_partition,
+    new_credential,
     new_partition,
     registered_broker,
     registered_controller,
-    scram_credential,
 )
 from kafkalite.protocol.messages.metadata_records import (
     ControllerEndpoint,
@@ -122,6 +122,6 @@ def test_a_credential_keeps_nothing_of_the_buffer_it_was_read_from() -> None:
         name="alice", mechanism=1, salt=b"", stored_key=b"", server_key=b"", iterations=8192
     )
     record.salt, record.stored_key, record.server_key = view[:4], view[4:10], view[10:]  # type: ignore[assignment]
-    found = scram_credential(record)
+    found = new_credential(record)
     buffer[:] = bytes(16)
     assert found == (b"salt", b"stored", b"server", 8192)
