@@ -20,6 +20,7 @@ from kafkalite.controller.term_events import (
 )
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
+from kafkalite.metadata.scram import ScramCredential
 from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
 
 
@@ -75,6 +76,15 @@ class AdoptConfigs(NamedTuple):
 
     resource: ConfigResource
     values: tuple[tuple[str, str], ...]
+    token: None = None
+
+
+class AdoptCredentials(NamedTuple):
+    """Another has written these as all SCRAM credentials of a user, by mechanism: as
+    `AdoptConfigs`."""
+
+    user: str
+    credentials: tuple[tuple[int, ScramCredential], ...]
     token: None = None
 
 
@@ -260,6 +270,7 @@ RequestedEvent = (
     | CreateTopics
     | DeleteTopics
     | AdoptConfigs
+    | AdoptCredentials
     | FreeName
     | CreatePartitions
     | AlterConfigs

@@ -3,6 +3,8 @@
 What is refused of one user leaves the others as they are asked. A user can be altered once in a
 request, whatever the mechanisms; of one that was refused already, the first reason is told.
 
+Kafka differs: over ZooKeeper a 3.9 alters a user twice in a request, if the mechanisms are two.
+
 Source: Kafka's `ScramControlManager` and `ScramFormatter`; RFC 5802.
 """
 
@@ -13,6 +15,7 @@ import hmac
 from typing import Final
 
 from kafkalite.controller.events import (
+    AdoptCredentials,
     AlterScramCredentials,
     ScramCredentialsAltered,
     ScramDeletion,
@@ -20,6 +23,7 @@ from kafkalite.controller.events import (
     UserAltered,
 )
 from kafkalite.controller.features import METADATA
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
@@ -31,11 +35,13 @@ from kafkalite.protocol.messages.metadata_records import (
 
 _FIRST_LEVEL: Final = 11
 """Of `metadata.version`, 3.5-IV2: older Kafkas know no such records (KIP-900)."""
+_NO_ZNODES: Final = (".", "..")
+"""They are no names there, and URLs leave them as they are."""
 _MECHANISMS: Final = frozenset(ScramMechanism)
 
 
 def alter_scram_credentials(
-    image: MetadataImage, event: AlterScramCredentials
+    image: MetadataImage, event: AlterScramCredentials, settings: ControllerSettings
 ) -> tuple[list[Change], ScramCredentialsAltered]:
     """Each user's that can be. Codes: UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM,
     RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE, UNSUPPORTED_VERSION."""
@@ -52,6 +58,8 @@ def alter_scram_credentials(
                     "A user credential cannot be altered twice in the same request",
                 )
             _check(image, asked)
+            if settings.over_zookeeper and asked.user in _NO_ZNODES:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # As a Kafka 3.9.
         except KafkaError as refusal:
             refused[asked.user] = refusal
         else:
@@ -65,6 +73,16 @@ def alter_scram_credentials(
             )
         ),
     )
+
+
+def adopt_credentials(image: MetadataImage, event: AdoptCredentials) -> list[Change]:
+    """Records of what is other than it was."""
+    before, after = image.credentials_of(event.user), dict(event.credentials)
+    return [
+        _credential_record(event.user, each, after.get(each))
+        for each in ScramMechanism
+        if before.get(each) != after.get(each)
+    ]
 
 
 def derived_credential(
@@ -111,14 +129,18 @@ def _check_upsertion(asked: ScramUpsertion) -> None:
 
 
 def _record(asked: ScramDeletion | ScramUpsertion) -> Change:
-    if isinstance(asked, ScramDeletion):
-        return RemoveUserScramCredentialRecord(name=asked.user, mechanism=asked.mechanism)
-    credential = derived_credential(
-        ScramMechanism(asked.mechanism),
-        salt=asked.salt,
-        salted_password=asked.salted_password,
-        iterations=asked.iterations,
-    )
-    return UserScramCredentialRecord(
-        name=asked.user, mechanism=asked.mechanism, **credential._asdict()
-    )
+    credential = None
+    if isinstance(asked, ScramUpsertion):
+        credential = derived_credential(
+            ScramMechanism(asked.mechanism),
+            salt=asked.salt,
+            salted_password=asked.salted_password,
+            iterations=asked.iterations,
+        )
+    return _credential_record(asked.user, asked.mechanism, credential)
+
+
+def _credential_record(user: str, mechanism: int, credential: ScramCredential | None) -> Change:
+    if credential is None:
+        return RemoveUserScramCredentialRecord(name=user, mechanism=mechanism)
+    return UserScramCredentialRecord(name=user, mechanism=mechanism, **credential._asdict())

@@ -133,6 +133,7 @@ class MetadataDraft:
             changed=topics.changed,
             brokers=tuple(self._brokers),
             configs=tuple(self._configs),
+            users=tuple(dict.fromkeys(key.user for key in self._scram)),
             features=features is not base.features and features != base.features,
         )
         return Fold(image, delta)

@@ -15,7 +15,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kafkalite.metadata.scram import ScramCredential, ScramKey
+from kafkalite.metadata.scram import ScramCredential, ScramKey, ScramMechanism
 from kafkalite.types import (
     NO_LEADER,
     BrokerEpoch,
@@ -183,6 +183,11 @@ class MetadataImage(NamedTuple):
     def scram_credential(self, mechanism: int, user: str) -> ScramCredential | None:
         """None when that user has none of that `ScramMechanism`."""
         return self.scram_credentials.get(ScramKey(mechanism, user))
+
+    def credentials_of(self, user: str) -> dict[int, ScramCredential]:
+        """By `ScramMechanism`."""
+        found = ((each, self.scram_credential(each, user)) for each in ScramMechanism)
+        return {each: credential for each, credential in found if credential is not None}
 
     def active_brokers(self) -> tuple[BrokerImage, ...]:
         """Brokers that clients are told of, by id."""

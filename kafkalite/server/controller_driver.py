@@ -29,6 +29,7 @@ from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
     ConfigsEdited,
+    CredentialsEdited,
     Deposed,
     Elected,
     LeadersWanted,
@@ -231,7 +232,7 @@ class ControllerDriver:
                 from kafkalite.server.foreign_edits import event_of  # ZooKeeper's alone.
 
                 self._tell(event_of(event))
-            case ConfigsEdited():
+            case ConfigsEdited() | CredentialsEdited():
                 from kafkalite.server.foreign_edits import adopted  # As above.
 
                 if self._driver is not None:  # Else they are loaded.

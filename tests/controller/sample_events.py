@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafkalite.controller.events import (
     AdoptConfigs,
+    AdoptCredentials,
     AllocateProducerIds,
     AlterConfigs,
     AlterScramCredentials,
@@ -79,6 +80,7 @@ ANSWERS: list[tuple[Event, type | None]] = [
     (FailReplicas(ID, EPOCH, ((uuid(1), 0),)), None),
     (FreeName("a"), None),
     (AdoptConfigs(TOPIC, ()), None),
+    (AdoptCredentials("alice", ()), None),
     (ShutDownBroker("t", ID, EPOCH), BrokerShutDown),
     (LoseBroker(ID, EPOCH), None),
     (UnregisterBroker("t", ID), BrokerUnregistered),

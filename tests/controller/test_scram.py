@@ -5,12 +5,18 @@ import base64
 import pytest
 
 from kafkalite.controller.events import (
+    AdoptCredentials,
     AlterScramCredentials,
     ScramDeletion,
     ScramUpsertion,
     UserAltered,
 )
-from kafkalite.controller.scram import alter_scram_credentials, derived_credential
+from kafkalite.controller.scram import (
+    adopt_credentials,
+    alter_scram_credentials,
+    derived_credential,
+)
+from kafkalite.controller.settings import ControllerSettings
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.image import MetadataImage
@@ -43,14 +49,18 @@ def upsertion(
 
 
 def decided(
-    *asked: ScramDeletion | ScramUpsertion, image: MetadataImage = IMAGE
+    *asked: ScramDeletion | ScramUpsertion,
+    image: MetadataImage = IMAGE,
+    over_zookeeper: bool = False,
 ) -> tuple[list[Change], list[UserAltered]]:
     event = AlterScramCredentials(
         None,
         deletions=tuple(each for each in asked if isinstance(each, ScramDeletion)),
         upsertions=tuple(each for each in asked if isinstance(each, ScramUpsertion)),
     )
-    records, altered = alter_scram_credentials(image, event)
+    records, altered = alter_scram_credentials(
+        image, event, ControllerSettings(over_zookeeper=over_zookeeper)
+    )
     return records, list(altered.users)
 
 
@@ -142,6 +152,28 @@ def test_an_old_metadata_version_has_no_place_for_them() -> None:
         "The current metadata.version does not support SCRAM"
     }
     assert decided(upsertion(), image=image_of(level(11)))[0]
+
+
+@pytest.mark.parametrize("user", [".", ".."])
+def test_what_can_be_no_znode_is_no_user_over_zookeeper(user: str) -> None:
+    assert len(decided(upsertion(user))[0]) == 1
+    records, altered = decided(upsertion(user), upsertion("..."), over_zookeeper=True)
+    assert [each.user for each in altered] == ["...", user]
+    assert altered[1].code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert len(records) == 1
+
+
+def test_what_another_has_written_is_so() -> None:
+    kept, new = IMAGE.credentials_of("alice")[SHA_512], IMAGE.credentials_of("bob")[SHA_256]
+    new = new._replace(iterations=1)
+    event = AdoptCredentials("alice", ((SHA_256, new), (SHA_512, kept)))
+    (record,) = adopt_credentials(IMAGE, event)
+    assert image_of(record).credentials_of("alice") == {SHA_256: new}
+    assert adopt_credentials(IMAGE, AdoptCredentials("bob", ())) == [
+        RemoveUserScramCredentialRecord(name="bob", mechanism=1)
+    ]
+    unchanged = tuple(IMAGE.credentials_of("alice").items())
+    assert adopt_credentials(IMAGE, AdoptCredentials("alice", unchanged)) == []
 
 
 def test_no_event_shows_a_salted_password() -> None:

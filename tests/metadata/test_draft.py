@@ -85,6 +85,7 @@ def test_credentials_are_of_a_user_and_a_mechanism() -> None:
         after.scram_credentials[ScramKey(1, "bob")] is before.scram_credentials[ScramKey(1, "bob")]
     )
     assert len(before.scram_credentials) == 3
+    assert folded(before, credential("bob"), credential("bob", 2)).delta.users == ("bob",)
     assert folded(after, topic("t", 1)).image.scram_credentials is after.scram_credentials
 
 

@@ -32,6 +32,9 @@ def test_a_credential_is_found_by_mechanism_and_user() -> None:
     )
     assert image.scram_credential(ScramMechanism.SCRAM_SHA_256, "alice") is None
     assert image.scram_credential(ScramMechanism.SCRAM_SHA_512, "Alice") is None
+    both = image_of(credential("alice", 2), credential("alice", 1), credential("bob"))
+    assert list(both.credentials_of("alice")) == [1, 2]
+    assert both.credentials_of("carol") == {}
 
 
 def test_settings_of_a_topic_are_those_that_were_set() -> None:

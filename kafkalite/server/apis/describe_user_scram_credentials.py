@@ -15,7 +15,6 @@ from collections import Counter
 
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.image import MetadataImage
-from kafkalite.metadata.scram import ScramMechanism
 from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -77,9 +76,7 @@ def _result(image: MetadataImage, user: str, times: int) -> DescribeUserScramCre
 
 
 def _infos(image: MetadataImage, user: str) -> list[CredentialInfo]:
-    found = ((each, image.scram_credential(each, user)) for each in ScramMechanism)
     return [
         CredentialInfo(mechanism=mechanism, iterations=credential.iterations)
-        for mechanism, credential in found
-        if credential is not None
+        for mechanism, credential in image.credentials_of(user).items()
     ]
