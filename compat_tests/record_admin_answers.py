@@ -22,6 +22,7 @@ from compat_tests import (
     config_requests,
     group_config_requests,
     replica_requests,
+    scram_requests,
 )
 from kafkalite.protocol.headers import request_frame
 from tests.server.admin_answers import Fields, comparable, decode_answer
@@ -44,6 +45,7 @@ def main() -> None:
             config_requests.requests(),
             group_config_requests.requests(),
             replica_requests.requests(),
+            scram_requests.requests(),
         ):
             api = type(request).__name__.removesuffix("Request")
             if api.startswith(("Describe", "Produce")):
