@@ -43,7 +43,7 @@ def format_with_users(data: Path) -> None:
         "SCRAM-SHA-512=[name=bob,iterations=8192,password=bob-secret]",
     )
     options = [word for user in users for word in ("--add-scram", user)]
-    words = ("format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", properties, *options)
+    words = ["format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties), *options]
     subprocess.run(
         [KAFKA, "java", "kafka.tools.StorageTool", *words], check=True, capture_output=True
     )
