@@ -21,6 +21,7 @@ from compat_tests import (
     admin_requests,
     config_requests,
     group_config_requests,
+    quota_requests,
     replica_requests,
     scram_requests,
 )
@@ -46,6 +47,7 @@ def main() -> None:
             group_config_requests.requests(),
             replica_requests.requests(),
             scram_requests.requests(),
+            quota_requests.requests(),
         ):
             api = type(request).__name__.removesuffix("Request")
             if api.startswith(("Describe", "Produce")):

@@ -58,6 +58,7 @@ REPLAYED = (
     "DescribeProducers",
     "DescribeTransactions",
     "ListTransactions",
+    "DescribeClientQuotas",
     "DescribeUserScramCredentials",
     "AlterUserScramCredentials",
 )
