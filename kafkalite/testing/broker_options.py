@@ -78,8 +78,10 @@ def checked_topic_configs(configs: object) -> dict[str, str]:
     return _texts(configs, "configs", "segment.bytes")
 
 
-def make_config(settings: Mapping[str, str], *, port: object, location: str) -> BrokerConfig:
-    """`settings` over the defaults of a broker for tests."""
+def make_config(
+    settings: Mapping[str, str], *, port: object, location: str, has_others: bool = False
+) -> BrokerConfig:
+    """`settings` over the defaults of a broker for tests, which may have others beside it."""
     if not _is_number(port) or not 0 <= port <= _MAX_PORT:
         raise ValueError(f"port={port!r}: not a number from 0 to {_MAX_PORT}")
     if port and "listeners" in settings:
@@ -93,7 +95,7 @@ def make_config(settings: Mapping[str, str], *, port: object, location: str) -> 
                 "log.dirs": location,
             }
         )
-        check_security(config)
+        check_security(config, has_others=has_others)
         parse_ip_limits(config)
     except ListenersError as error:
         remedy = f"; {error.remedy}" if error.remedy else ""
