@@ -70,6 +70,10 @@ class Listeners:
             principal: KafkaPrincipal | None = ANONYMOUS
             if mechanisms is not None and open_gate is not None:
                 handle_first, principal = self._gated(handle, mechanisms, open_gate), None
+            elif wanted.has_tls:
+                from kafkalite.server.certificate_gate import naming_clients  # Of use to few.
+
+                handle_first = naming_clients(handle)
             listener = ServerListener(
                 network,
                 self._clock,
