@@ -5,7 +5,7 @@ share."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -38,6 +38,13 @@ SETTINGS = {"offsets.topic.num.partitions": "2", "offsets.topic.replication.fact
 CALM_MS = 20_000
 """Longer than a session, which the last coordinator counts anew when it has loaded the group, and
 what those who stay then give up and take: whoever lives has a share, and counts."""
+ANYWHERE_WITHIN_MS = 60_000
+"""So long after that somebody must have counted each partition. A slow member of the new protocol
+sleeps for 15 s (`PAUSE_MS`), is told 3.5 s after (`HEARTBEAT_MS` and the most of `pace_ms`) that it
+is none any more, and joins again. Who has what it should get hears of that 3.5 s later, says that
+it has given it up after 3.5 s, and the new owner hears of that after 3.5 s: 29 s by the protocol.
+Then it throws dice for which partition it counts, and whether it commits, every 2 s at most."""
+LOOKS_AGAIN_MS = 500
 
 
 class Crowd(NamedTuple):
@@ -84,11 +91,21 @@ async def scenario(simulation: Simulation, crowd: Crowd = FEW) -> None:
             await chaos.make_well()
             world.is_ending = True
             await world.sleep(CALM_MS)
+            for calls in inspectors.values():
+                await wait_until_counted(world, calls, partitions)
             world.is_quiet = True
-        for group, calls in inspectors.items():
-            for partition in partitions:
-                if not await calls.committed(partition):
-                    raise ViolationError(f"nobody in {group} came anywhere in {partition}")
+
+
+async def wait_until_counted(
+    world: GroupsWorld, inspector: GroupCalls, partitions: Sequence[TopicPartition]
+) -> None:
+    """`ViolationError` when a partition is nobody's for too long."""
+    until_ms = world.clock.now_ms() + ANYWHERE_WITHIN_MS
+    for partition in partitions:
+        while not await inspector.committed(partition):
+            if world.clock.now_ms() > until_ms:
+                raise ViolationError(f"nobody in {inspector.group} came anywhere in {partition}")
+            await world.sleep(LOOKS_AGAIN_MS)
 
 
 @pytest.mark.parametrize("seed", seeds(default=25))
@@ -96,7 +113,7 @@ def test_groups_keep_their_promises_while_coordinators_fail_over(seed: int) -> N
     run(scenario, seed, limit_ms=LIMIT_MS)
 
 
-@pytest.mark.parametrize("seed", seeds(default=1))
+@pytest.mark.parametrize("seed", seeds(failed_once=[101], default=0))
 def test_groups_of_many_members_keep_them_too(seed: int) -> None:
-    """25 in each, who join at once."""
+    """25 in each, who join at once. 101: one who slept is given its share late."""
     run(partial(scenario, crowd=MANY), seed, limit_ms=LIMIT_MS)
