@@ -70,7 +70,6 @@ def test_a_process_that_fails_while_nobody_looks_fails_the_run() -> None:
             await machine.start()
             machine.process._host.cancel()  # As a task group does, one of whose tasks fails.
             await simulation.sleep(10_000)
-            await machine.start()
 
     with pytest.raises(ViolationError, match=r"the broker was surprised: .*a task of the broker"):
         run(scenario, seed=1)
