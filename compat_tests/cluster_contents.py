@@ -9,7 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
-from kafka.admin import KafkaAdminClient
+from kafka.admin import (
+    KafkaAdminClient,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 
 from compat_tests.cli.command_line import CommandLine
 from compat_tests.client_cases import Codec
@@ -48,6 +52,8 @@ class Contents:
     """Of a compacted topic the last of each key: any broker may compact it at any moment."""
     groups: Any
     broker_configs: Any
+    credentials: dict[str, list[tuple[str, int]]]
+    """Of each user: mechanisms and iterations."""
 
     def after(self, end: End) -> Contents:
         """What of it is still promised then: a broker that is killed may forget what DeleteRecords
@@ -102,9 +108,21 @@ def fill(kafkalite: CommandLine, address: str) -> None:
     client.produce(RECREATED, sent[:5])
     with closing(KafkaAdminClient(bootstrap_servers=address)) as admin:
         admin.delete_records({TopicPartition(TRIMMED, 0): TRIMMED_TO})
+        _set_credentials(admin)
     _commit(address, GROUP, {"three": (4, 5, 6), "codec-zstd": (17,)})
     _commit(address, "left", {"three": (1,)})
     kafkalite("groups", "delete", "left", *at)
+
+
+def _set_credentials(admin: KafkaAdminClient) -> None:
+    """Set, set anew, deleted."""
+    for alterations in (
+        [UserScramCredentialUpsertion("alice", "SCRAM-SHA-256", "a", 4096)],
+        [UserScramCredentialUpsertion("alice", "SCRAM-SHA-512", "a", 4096)],
+        [UserScramCredentialUpsertion(user, "SCRAM-SHA-256", "b", 8192) for user in ("alice", "b")],
+        [UserScramCredentialDeletion("b", "SCRAM-SHA-256")],
+    ):
+        assert set(admin.alter_user_scram_credentials(alterations).values()) == {None}
 
 
 def _await_gone(client: KafkaPythonClient, topics: set[str]) -> None:
@@ -141,7 +159,19 @@ def contents(kafkalite: CommandLine, address: str) -> Contents:
         {name: _records(kafkalite, address, name) for name in names},
         kafkalite.json("groups", "describe", *groups, *at) if groups else [],
         kafkalite.json("configs", "describe", "broker", "1", *at),
+        _credentials(address),
     )
+
+
+def _credentials(address: str) -> dict[str, list[tuple[str, int]]]:
+    with closing(KafkaAdminClient(bootstrap_servers=address)) as admin:
+        described = admin.describe_user_scram_credentials()
+    return {
+        user: sorted(
+            (each["mechanism"].name, each["iterations"]) for each in of_it["credential_infos"]
+        )
+        for user, of_it in described.items()
+    }
 
 
 def _records(kafkalite: CommandLine, address: str, topic: str) -> list[Any]:

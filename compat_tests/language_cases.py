@@ -4,11 +4,12 @@ Each language has a program (`programs.py` builds it) that is started as
 
     BOOTSTRAP=HOST:PORT BASE_TIMESTAMP=MS PROGRAM LIBRARY SCENARIO TOPIC [CODEC]
 
-It makes TOPIC, which nobody used before, does the scenario, prints what it saw as one line of JSON
-`{"scenario": ..., "ok": true, ...}` and ends with 0; or with `"ok": false, "error": ...` and 1. A
-scenario gives up after a minute of waiting for one thing. Groups are named as their topic. Records
-are those of `sample.py`, or numbered ones: values 0, 1, 2 and so on, a second apart from
-BASE_TIMESTAMP on.
+which, with SASL_MECHANISM, SASL_USERNAME and SASL_PASSWORD beside these, logs in to a listener of
+SASL_PLAINTEXT (`test_sasl_clients.py`). It makes TOPIC, which nobody used before, does the
+scenario, prints what it saw as one line of JSON `{"scenario": ..., "ok": true, ...}` and ends with
+0; or with `"ok": false, "error": ...` and 1. A scenario gives up after a minute of waiting for one
+thing. Groups are named as their topic. Records are those of `sample.py`, or numbered ones: values
+0, 1, 2 and so on, a second apart from BASE_TIMESTAMP on.
 
 `round-trip` sends 10,000 records with CODEC, reads them and compares every field. It tells whether
     the topic was `listed_at_once`, when the program first looked for it; how many records were

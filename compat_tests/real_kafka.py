@@ -28,11 +28,14 @@ SETTINGS = {
 class RealKafka:
     """The real one, on a folder whose `logs` are the broker's data."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] = SETTINGS) -> None:
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str] = SETTINGS, *, port: int = 0
+    ) -> None:
+        """Port 0 takes a free one; `settings` stand for those above."""
         self.folder = folder
         options = [w for key, value in settings.items() for w in ("--config", f"{key}={value}")]
         done = subprocess.run(
-            [KAFKA, "start", "--port", "0", "--data", folder, *options],
+            [KAFKA, "start", "--port", str(port), "--data", folder, *options],
             capture_output=True,
             text=True,
             timeout=200,

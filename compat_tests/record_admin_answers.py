@@ -21,7 +21,9 @@ from compat_tests import (
     admin_requests,
     config_requests,
     group_config_requests,
+    quota_requests,
     replica_requests,
+    scram_requests,
 )
 from kafkalite.protocol.headers import request_frame
 from tests.server.admin_answers import Fields, comparable, decode_answer
@@ -44,6 +46,8 @@ def main() -> None:
             config_requests.requests(),
             group_config_requests.requests(),
             replica_requests.requests(),
+            scram_requests.requests(),
+            quota_requests.requests(),
         ):
             api = type(request).__name__.removesuffix("Request")
             if api.startswith(("Describe", "Produce")):

@@ -58,6 +58,9 @@ REPLAYED = (
     "DescribeProducers",
     "DescribeTransactions",
     "ListTransactions",
+    "DescribeClientQuotas",
+    "DescribeUserScramCredentials",
+    "AlterUserScramCredentials",
 )
 RECORDED = [row for row in rows("versions.jsonl") if row["api"] in REPLAYED]
 JAVA_API_VERSIONS_5 = next(
@@ -92,6 +95,7 @@ LISTS_WHAT_IS_THERE = {
     **{("ListGroups", version): "groups" for version in range(6)},
     **{("ListTransactions", version): "transaction_states" for version in range(3)},
     ("ListConfigResources", 1): "config_resources",
+    ("DescribeUserScramCredentials", 0): "results",
 }
 """Answers with a list of all that the broker has, also of other tests'; the list's name."""
 

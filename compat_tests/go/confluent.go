@@ -14,6 +14,10 @@ func newConfluent(bootstrap string) client { return confluent{bootstrap} }
 
 func (c confluent) settings(more kafka.ConfigMap) *kafka.ConfigMap {
 	more["bootstrap.servers"] = c.bootstrap
+	if given.mechanism != "" {
+		more["security.protocol"], more["sasl.mechanism"] = "SASL_PLAINTEXT", given.mechanism
+		more["sasl.username"], more["sasl.password"] = given.username, given.password
+	}
 	return &more
 }
 

@@ -35,7 +35,12 @@ var franzCodecs = map[string]kgo.CompressionCodec{
 }
 
 func (f franz) open(options ...kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append(options, kgo.SeedBrokers(f.bootstrap))...)
+	return kgo.NewClient(append(options, f.reached()...)...)
+}
+
+// reached is how any client of this library reaches the broker.
+func (f franz) reached() []kgo.Opt {
+	return append(given.franz(), kgo.SeedBrokers(f.bootstrap))
 }
 
 func (f franz) admin(do func(context.Context, *kadm.Client) error) error {

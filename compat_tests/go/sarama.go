@@ -35,6 +35,7 @@ var saramaCodecs = map[string]sarama.CompressionCodec{
 func (s saramaClient) config() *sarama.Config {
 	config := sarama.NewConfig()
 	config.Version = s.version
+	given.sarama(config)
 	return config
 }
 

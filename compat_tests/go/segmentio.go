@@ -23,11 +23,24 @@ func (s segmentio) address() net.Addr { return kafka.TCP(s.bootstrap) }
 
 // withClient gives a client with connections of its own.
 func (s segmentio) withClient(do func(context.Context, *kafka.Client) error) error {
-	transport := &kafka.Transport{}
+	transport, err := s.transport()
+	if err != nil {
+		return err
+	}
 	defer transport.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return do(ctx, &kafka.Client{Addr: s.address(), Transport: transport})
+}
+
+func (s segmentio) transport() (*kafka.Transport, error) {
+	mechanism, err := given.segmentio()
+	return &kafka.Transport{SASL: mechanism}, err
+}
+
+func (s segmentio) dialer(clientID string) (*kafka.Dialer, error) {
+	mechanism, err := given.segmentio()
+	return &kafka.Dialer{ClientID: clientID, Timeout: session, DualStack: true, SASLMechanism: mechanism}, err
 }
 
 func (s segmentio) createTopic(topic string, partitions int) error {
@@ -83,6 +96,10 @@ func (s segmentio) offsetForTime(topic string, timestamp int64) (offset int64, e
 }
 
 func (s segmentio) produce(topic string, partition int, codec string, records []record) error {
+	transport, err := s.transport()
+	if err != nil {
+		return err
+	}
 	writer := &kafka.Writer{
 		Addr:         s.address(),
 		Topic:        topic,
@@ -91,7 +108,7 @@ func (s segmentio) produce(topic string, partition int, codec string, records []
 		Compression:  segmentioCodecs[codec],
 		BatchSize:    1_000,
 		BatchTimeout: 5 * time.Millisecond,
-		Transport:    &kafka.Transport{},
+		Transport:    transport,
 	}
 	all := make([]kafka.Message, len(records))
 	for i, each := range records {
@@ -106,8 +123,12 @@ func (s segmentio) produce(topic string, partition int, codec string, records []
 }
 
 func (s segmentio) read(topic string, from int64, count int) ([]received, error) {
+	dialer, err := s.dialer("reader")
+	if err != nil {
+		return nil, err
+	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: []string{s.bootstrap}, Topic: topic, Partition: 0, MaxWait: heartbeat,
+		Brokers: []string{s.bootstrap}, Topic: topic, Partition: 0, MaxWait: heartbeat, Dialer: dialer,
 	})
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -151,6 +172,10 @@ var segmentioMembers atomic.Int32
 
 func (s segmentio) join(group, topic string) (member, error) {
 	name := fmt.Sprintf("member-%d", segmentioMembers.Add(1))
+	dialer, err := s.dialer(name)
+	if err != nil {
+		return nil, err
+	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers:           []string{s.bootstrap},
 		GroupID:           group,
@@ -159,7 +184,7 @@ func (s segmentio) join(group, topic string) (member, error) {
 		SessionTimeout:    session,
 		HeartbeatInterval: heartbeat,
 		MaxWait:           heartbeat,
-		Dialer:            &kafka.Dialer{ClientID: name, Timeout: session, DualStack: true},
+		Dialer:            dialer,
 	})
 	return &segmentioMember{s, group, topic, name, reader}, nil
 }

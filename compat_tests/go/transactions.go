@@ -64,8 +64,8 @@ func values(got []received) []string {
 }
 
 func (f franz) copy(group, source, sink string, few int, ends []bool) error {
-	session, err := kgo.NewGroupTransactSession(
-		kgo.SeedBrokers(f.bootstrap),
+	session, err := kgo.NewGroupTransactSession(append(
+		f.reached(),
 		kgo.TransactionalID(sink),
 		kgo.ConsumerGroup(group),
 		kgo.ConsumeTopics(source),
@@ -73,7 +73,7 @@ func (f franz) copy(group, source, sink string, few int, ends []bool) error {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.RequireStableFetchOffsets(),
-	)
+	)...)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import kafkajs from 'kafkajs'
 import snappy from 'kafkajs-snappy'
 
 import { Inbox } from './inbox.js'
-import { HEARTBEAT_MS, METADATA_MS, PATIENCE_MS, SESSION_MS } from './scenarios.js'
+import { HEARTBEAT_MS, LOGIN, METADATA_MS, PATIENCE_MS, SESSION_MS } from './scenarios.js'
 
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 const BATCH = 1_000 // records: one send is one batch, and 10,000 would be more than a broker takes.
@@ -38,7 +38,8 @@ export class KafkaJs {
   #kafka
 
   constructor(bootstrap) {
-    this.#kafka = new Kafka({ clientId: 'kafkajs', brokers: [bootstrap], logLevel: logLevel.ERROR })
+    const common = { clientId: 'kafkajs', brokers: [bootstrap], logLevel: logLevel.ERROR }
+    this.#kafka = new Kafka(LOGIN ? { ...common, sasl: { ...LOGIN, mechanism: LOGIN.mechanism.toLowerCase() } } : common)
   }
 
   async createTopic(topic, numPartitions) {

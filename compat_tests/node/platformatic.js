@@ -3,7 +3,7 @@
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
 
 import { Inbox } from './inbox.js'
-import { HEARTBEAT_MS, METADATA_MS, SESSION_MS } from './scenarios.js'
+import { HEARTBEAT_MS, LOGIN, METADATA_MS, SESSION_MS } from './scenarios.js'
 
 const BATCH = 1_000 // records: one send is one batch, and 10,000 would be more than a broker takes.
 
@@ -11,7 +11,7 @@ export class Platformatic {
   #common
 
   constructor(bootstrap) {
-    this.#common = { clientId: 'platformatic', bootstrapBrokers: [bootstrap] }
+    this.#common = { clientId: 'platformatic', bootstrapBrokers: [bootstrap], ...(LOGIN && { sasl: LOGIN }) }
   }
 
   async createTopic(topic, partitions) {

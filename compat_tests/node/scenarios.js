@@ -12,6 +12,9 @@ export const PATIENCE_MS = 60_000
 export const MOMENT_MS = 100
 export const SESSION_MS = 6_000 // the shortest that a broker takes.
 export const HEARTBEAT_MS = 500
+// As whom, and how, a client logs in; null where nobody asks.
+const { SASL_MECHANISM: mechanism, SASL_USERNAME: username, SASL_PASSWORD: password } = process.env
+export const LOGIN = mechanism ? { mechanism, username, password } : null
 export const METADATA_MS = 500 // how often a member looks for new topics.
 const MANY = 10_000
 const ENOUGH = 5 // records, for one who may be held up.

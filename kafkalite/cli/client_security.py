@@ -16,13 +16,13 @@ Not here: GSSAPI, OAUTHBEARER. Other settings have no effect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.properties_files import read_properties_file
+from kafkalite.config.jaas import JaasError, parse_jaas_value
 from kafkalite.ports.small_files import read_small_file
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 _OPTION = "--command-config"
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_JAAS_OPTION = re.compile(
-    r"""(?P<key>\w+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;]+))"""
-)
 _OF_LIBRDKAFKA = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 
@@ -95,7 +92,7 @@ def _login(given: Mapping[str, str]) -> Login:
     if mechanism not in _MECHANISMS:
         given_as = f"={mechanism}" if mechanism else " is not set, which stands for GSSAPI"
         raise ValueError(f"sasl.mechanism{given_as}; spoken are {', '.join(_MECHANISMS)}")
-    said = dict(map(_unquoted, _JAAS_OPTION.finditer(given.get("sasl.jaas.config", ""))))
+    said = _said(given.get("sasl.jaas.config", "").strip())
     username = said.get("username") or given.get("sasl.username")
     password = said.get("password") or given.get("sasl.password")
     if not username or password is None:
@@ -106,11 +103,17 @@ def _login(given: Mapping[str, str]) -> Login:
     return Login(mechanism, username, password)
 
 
-def _unquoted(found: re.Match[str]) -> tuple[str, str]:
-    quoted = found["quoted"]
-    if quoted is not None:
-        return found["key"], re.sub(r"\\(.)", r"\1", quoted)
-    return found["key"], found["single"] if found["single"] is not None else found["bare"]
+def _said(jaas: str) -> Mapping[str, str]:
+    """The options of the one login there."""
+    if not jaas:
+        return {}
+    try:
+        (login,) = parse_jaas_value(jaas)
+    except JaasError as error:
+        raise ValueError(f"sasl.jaas.config: {error.message}") from error
+    except ValueError as error:
+        raise ValueError("sasl.jaas.config has several logins; one is taken") from error
+    return login.options
 
 
 def _tls(given: Mapping[str, str]) -> SSLContext:

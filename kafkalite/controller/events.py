@@ -20,6 +20,7 @@ from kafkalite.controller.term_events import (
 )
 from kafkalite.errors import ErrorCode
 from kafkalite.metadata.image import ConfigResource
+from kafkalite.metadata.scram import ScramCredential
 from kafkalite.types import ZERO_UUID, BrokerEpoch, BrokerId, ProducerId, Uuid
 
 
@@ -75,6 +76,15 @@ class AdoptConfigs(NamedTuple):
 
     resource: ConfigResource
     values: tuple[tuple[str, str], ...]
+    token: None = None
+
+
+class AdoptCredentials(NamedTuple):
+    """Another has written these as all SCRAM credentials of a user, by mechanism: as
+    `AdoptConfigs`."""
+
+    user: str
+    credentials: tuple[tuple[int, ScramCredential], ...]
     token: None = None
 
 
@@ -171,6 +181,38 @@ class AllocateProducerIds(NamedTuple):
     broker_epoch: BrokerEpoch
 
 
+class ScramDeletion(NamedTuple):
+    """A credential that is to go."""
+
+    user: str
+    mechanism: int
+    """A `ScramMechanism`, or a number that there is not."""
+
+
+class ScramUpsertion(NamedTuple):
+    """A credential that is to be set, be there one or not."""
+
+    user: str
+    mechanism: int
+    """As in `ScramDeletion`."""
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+    """The password as the client has salted and hashed it, so many times."""
+
+    def __repr__(self) -> str:
+        """Without what somebody could log in with."""
+        return f"ScramUpsertion({self.user!r}, {self.mechanism}, {self.iterations})"
+
+
+class AlterScramCredentials(NamedTuple):
+    """Answered by `ScramCredentialsAltered`."""
+
+    token: Hashable
+    deletions: tuple[ScramDeletion, ...] = ()
+    upsertions: tuple[ScramUpsertion, ...] = ()
+
+
 class ReplicaDirectory(NamedTuple):
     """The log folder that a broker has a replica in."""
 
@@ -215,6 +257,7 @@ ControllerRequest = (
     | AlterConfigs
     | UpdateFeatures
     | AllocateProducerIds
+    | AlterScramCredentials
     | AssignDirectories
     | FailDirectories
     | ReplicaEvent
@@ -227,11 +270,13 @@ RequestedEvent = (
     | CreateTopics
     | DeleteTopics
     | AdoptConfigs
+    | AdoptCredentials
     | FreeName
     | CreatePartitions
     | AlterConfigs
     | UpdateFeatures
     | AllocateProducerIds
+    | AlterScramCredentials
     | ReplicaEvent
     | LeaderTimer
 )
@@ -318,6 +363,20 @@ class ProducerIdBlock(NamedTuple):
     size: int
 
 
+class UserAltered(NamedTuple):
+    """What became of one user whose credentials were to change."""
+
+    user: str
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+class ScramCredentialsAltered(NamedTuple):
+    """Each user once, those that were refused at the end; Kafka shuffles them."""
+
+    users: tuple[UserAltered, ...]
+
+
 class DirectoriesKnown(NamedTuple):
     """The metadata has what the broker told of its folders."""
 
@@ -332,6 +391,7 @@ Body = (
     | ConfigsAltered
     | FeaturesUpdated
     | ProducerIdBlock
+    | ScramCredentialsAltered
     | BrokerRegistered
     | DirectoriesKnown
     | ReplicaBody

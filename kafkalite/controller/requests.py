@@ -11,8 +11,10 @@ from kafkalite.controller.departures import shut_down_broker, unregister_broker
 from kafkalite.controller.directories import assign_directories, fail_directories, fail_replicas
 from kafkalite.controller.events import (
     AdoptConfigs,
+    AdoptCredentials,
     AllocateProducerIds,
     AlterConfigs,
+    AlterScramCredentials,
     AssignDirectories,
     Body,
     CreatePartitions,
@@ -44,6 +46,7 @@ from kafkalite.controller.replica_events import (
     ShutDownBroker,
     UnregisterBroker,
 )
+from kafkalite.controller.scram import adopt_credentials, alter_scram_credentials
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.controller.state import ControllerState
 from kafkalite.controller.term_events import BalanceLeaders, ElectUncleanLeaders
@@ -80,10 +83,14 @@ def decide_request(
             return Decided(*alter_configs(image, event))
         case AdoptConfigs():
             return Decided(adopt_configs(image, event), None)
+        case AdoptCredentials():
+            return Decided(adopt_credentials(image, event), None)
         case UpdateFeatures():
             return Decided(*update_features(image, event, settings))
         case AllocateProducerIds():
             return Decided(*allocate(image, event))
+        case AlterScramCredentials():
+            return Decided(*alter_scram_credentials(image, event, settings))
         case AssignDirectories():
             return Decided(*assign_directories(image, event))
         case FailDirectories():

@@ -23,6 +23,8 @@ from kafkalite.errors import CorruptRecordError, ErrorCode, KafkaError
 from kafkalite.log.record_checks import CheckedRecords, check_records, invalid_timestamp
 from kafkalite.protocol.records.batch import (
     ASSIGNED_BITS,
+    ATTRIBUTES_LOW_BYTE,
+    COMPRESSION_BITS,
     CONTROL_BIT,
     CRC_START,
     HEADER_SIZE,
@@ -50,8 +52,6 @@ _LENGTH = Struct(">i")
 _MINIMUM_LENGTH = 14
 """Of a batch length in any record format: Kafka's `LegacyRecord.RECORD_OVERHEAD_V0`."""
 _MINIMUM_SIZE = MAGIC_POSITION + 1
-_COMPRESSION_BITS = 0x07
-_ATTRIBUTES_LOW_BYTE = 22
 _LAST_CODEC = int(max(Compression))
 
 
@@ -143,7 +143,7 @@ class BatchValidator:
         return (
             self.target is not None
             and len(records) >= HEADER_SIZE
-            and records[_ATTRIBUTES_LOW_BYTE] & _COMPRESSION_BITS != self.target.codec
+            and records[ATTRIBUTES_LOW_BYTE] & COMPRESSION_BITS != self.target.codec
         )
 
     def recompress_early(self, records: memoryview, now: TimestampMs) -> bytearray | None:
@@ -190,7 +190,7 @@ class BatchValidator:
         count, attributes = header.records_count, header.attributes
         if count <= 0 or header.last_offset_delta != count - 1:
             raise KafkaError(ErrorCode.INVALID_RECORD)
-        if attributes & _COMPRESSION_BITS > _LAST_CODEC:
+        if attributes & COMPRESSION_BITS > _LAST_CODEC:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if is_client and (
             attributes & CONTROL_BIT

@@ -39,10 +39,12 @@ HeldChange = (
     | records.RegisterBrokerRecord
     | records.RegisterControllerRecord
     | records.RemoveTopicRecord
+    | records.RemoveUserScramCredentialRecord
     | records.TopicRecord
     | records.UnfenceBrokerRecord
     | records.UnregisterBrokerRecord
     | records.UnregisterControllerRecord
+    | records.UserScramCredentialRecord
 )
 """What the image keeps."""
 UnheldChange = (
@@ -51,8 +53,6 @@ UnheldChange = (
     | records.DelegationTokenRecord
     | records.RemoveAccessControlEntryRecord
     | records.RemoveDelegationTokenRecord
-    | records.RemoveUserScramCredentialRecord
-    | records.UserScramCredentialRecord
     | records.ZkMigrationStateRecord
 )
 """What stays in the log, and waits for the code that reads it: a snapshot of the image would lose

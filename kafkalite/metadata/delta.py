@@ -3,10 +3,11 @@ caches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from kafkalite.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
+from kafkalite.metadata.scram import ScramKey
 from kafkalite.types import BrokerId
 
 K = TypeVar("K")
@@ -42,6 +43,8 @@ class MetadataDelta(NamedTuple):
     brokers: tuple[BrokerId, ...] = ()
     """Registered, changed or gone."""
     configs: tuple[ConfigResource, ...] = ()
+    users: tuple[str, ...] = ()
+    """Whose SCRAM credentials were set or deleted."""
     features: bool = False
     """Whether a finalized level changed."""
 
@@ -71,6 +74,7 @@ def whole(image: MetadataImage) -> MetadataDelta:
         created=tuple(image.topics.values()),
         brokers=tuple(image.brokers),
         configs=tuple(image.configs),
+        users=_users(image.scram_credentials),
         features=bool(image.features),
     )
 
@@ -94,8 +98,13 @@ def difference(before: MetadataImage, after: MetadataImage) -> MetadataDelta:
         changed=tuple(changed),
         brokers=_differing(before.brokers, after.brokers),
         configs=_differing(before.configs, after.configs),
+        users=_users(_differing(before.scram_credentials, after.scram_credentials)),
         features=before.features != after.features,
     )
+
+
+def _users(keys: Iterable[ScramKey]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key.user for key in keys))
 
 
 def _differing(before: Mapping[K, object], after: Mapping[K, object]) -> tuple[K, ...]:

@@ -4,7 +4,7 @@ Applying never refuses: what the controller decided is the truth. Changes that c
 before (a partition of a topic that does not exist) mean a damaged log, and raise `InvariantError`.
 
 Source: Kafka's `MetadataDelta`, `ClusterDelta`, `ConfigurationsDelta`, `FeaturesDelta`,
-`ProducerIdsDelta`, and `PartitionRegistration.merge`.
+`ProducerIdsDelta`, `ScramDelta`, and `PartitionRegistration.merge`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from kafkalite.metadata.image import (
     MetadataImage,
 )
 from kafkalite.metadata.registrations import (
+    new_credential,
     registered_broker,
     registered_controller,
     uuids,
 )
+from kafkalite.metadata.scram import ScramCredential, ScramKey
 from kafkalite.metadata.topics_draft import TopicsDraft
 from kafkalite.protocol.messages import metadata_records as records
 from kafkalite.types import BrokerId, ControllerEpoch, Offset, ProducerId
@@ -46,6 +48,7 @@ class MetadataDraft:
         self._configs: dict[ConfigResource, dict[str, str]] = {}
         self._features: dict[str, int] = {}
         self._next_producer_id = base.next_producer_id
+        self._scram: dict[ScramKey, ScramCredential | None] = {}
 
     def apply_all(self, changes: Iterable[Change]) -> None:
         """Each in turn."""
@@ -86,6 +89,10 @@ class MetadataDraft:
                 self._controllers[BrokerId(change.controller_id)] = registered_controller(change)
             case records.UnregisterControllerRecord():
                 self._controllers[BrokerId(change.controller_id)] = None
+            case records.UserScramCredentialRecord():
+                self._scram[ScramKey(change.mechanism, change.name)] = new_credential(change)
+            case records.RemoveUserScramCredentialRecord():
+                self._scram[ScramKey(change.mechanism, change.name)] = None
             case _ if isinstance(change, LogChange | UnheldChange | UnknownChange):
                 pass  # Transactions are the log's affair; the rest is not acted on yet.
             case _:
@@ -118,6 +125,7 @@ class MetadataDraft:
             ),
             features=features,
             next_producer_id=self._next_producer_id,
+            scram_credentials=merged(base.scram_credentials, self._scram),
         )
         delta = MetadataDelta(
             deleted=topics.deleted,
@@ -125,6 +133,7 @@ class MetadataDraft:
             changed=topics.changed,
             brokers=tuple(self._brokers),
             configs=tuple(self._configs),
+            users=tuple(dict.fromkeys(key.user for key in self._scram)),
             features=features is not base.features and features != base.features,
         )
         return Fold(image, delta)

@@ -3,7 +3,7 @@
 Every broker reads the newest image and never waits for it. An image is made by folding changes into
 the one before (`draft.py`); what did not change is shared, so that a change to one of 5,000 topics
 copies two dictionaries of pointers and that topic. It holds what kafkalite acts on: records of
-other types (ACLs, SCRAM, quotas, delegation tokens) stay in the log, and wait for the code that
+other types (ACLs, quotas, delegation tokens) stay in the log, and wait for the code that
 reads them.
 
 Source: Kafka's `MetadataImage` and the registrations in `org.apache.kafka.metadata`.
@@ -15,6 +15,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kafkalite.metadata.scram import ScramCredential, ScramKey, ScramMechanism
 from kafkalite.types import (
     NO_LEADER,
     BrokerEpoch,
@@ -166,6 +167,7 @@ class MetadataImage(NamedTuple):
     """Finalized levels. A feature at level 0 is not in it."""
     next_producer_id: ProducerId = _FIRST_PRODUCER_ID
     """The first id that no block has taken yet."""
+    scram_credentials: Mapping[ScramKey, ScramCredential] = _NONE
 
     def partition(self, topic: str, index: int) -> PartitionImage | None:
         """None when there is no such topic or partition."""
@@ -177,6 +179,15 @@ class MetadataImage(NamedTuple):
     def topic_config(self, topic: str) -> Mapping[str, str]:
         """What was set on the topic, defaults left out."""
         return self.configs.get(ConfigResource(ConfigResourceType.TOPIC, topic), {})
+
+    def scram_credential(self, mechanism: int, user: str) -> ScramCredential | None:
+        """None when that user has none of that `ScramMechanism`."""
+        return self.scram_credentials.get(ScramKey(mechanism, user))
+
+    def credentials_of(self, user: str) -> dict[int, ScramCredential]:
+        """By `ScramMechanism`."""
+        found = ((each, self.scram_credential(each, user)) for each in ScramMechanism)
+        return {each: credential for each, credential in found if credential is not None}
 
     def active_brokers(self) -> tuple[BrokerImage, ...]:
         """Brokers that clients are told of, by id."""

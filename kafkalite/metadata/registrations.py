@@ -1,7 +1,7 @@
-"""From one record to the image of what it registers: partition, broker, controller.
+"""From one record to the image of what it registers: partition, broker, controller, credential.
 
 Source: Kafka's `PartitionRegistration` (with `merge`), `BrokerRegistration`,
-`ControllerRegistration`.
+`ControllerRegistration`, `ScramCredentialData`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from kafkalite.metadata.image import (
     PartitionImage,
     VersionRange,
 )
+from kafkalite.metadata.scram import ScramCredential
 from kafkalite.protocol.messages.metadata_records import (
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    UserScramCredentialRecord,
 )
 from kafkalite.types import BrokerEpoch, BrokerId, LeaderEpoch, Uuid
 
@@ -118,4 +120,14 @@ def registered_controller(record: RegisterControllerRecord) -> ControllerImage:
             for f in record.features
         },
         zk_migration_ready=record.zk_migration_ready,
+    )
+
+
+def new_credential(record: UserScramCredentialRecord) -> ScramCredential:
+    """The credential that the record sets: copied, since views of a buffer may come in."""
+    return ScramCredential(
+        salt=bytes(record.salt),
+        stored_key=bytes(record.stored_key),
+        server_key=bytes(record.server_key),
+        iterations=record.iterations,
     )

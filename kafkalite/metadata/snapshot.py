@@ -2,7 +2,7 @@
 holds.
 
 The order is that of Kafka's `MetadataImage.write`: features, brokers and controllers, topics,
-settings, producer ids. Folding them into an empty image gives an equal one.
+settings, producer ids, SCRAM credentials. Folding them into an empty image gives an equal one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from kafkalite.protocol.messages.metadata_records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 from kafkalite.types import NO_LEADER
 
@@ -57,6 +58,8 @@ def changes_of(image: MetadataImage) -> Iterator[Change]:
         yield ProducerIdsRecord(
             broker_id=NO_LEADER, broker_epoch=-1, next_producer_id=image.next_producer_id
         )
+    for (mechanism, user), credential in image.scram_credentials.items():
+        yield UserScramCredentialRecord(name=user, mechanism=mechanism, **credential._asdict())
 
 
 def is_held(change: Change) -> bool:

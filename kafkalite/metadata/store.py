@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import ConfigResource, Endpoint, MetadataImage, VersionRange
+from kafkalite.metadata.scram import ScramCredential
 from kafkalite.types import (
     NO_BROKER_EPOCH,
     BrokerEpoch,
@@ -134,12 +135,20 @@ class TopicGone(NamedTuple):
     name: str
 
 
+class CredentialsEdited(NamedTuple):
+    """Another has set or deleted SCRAM credentials of a user; the image shows it already."""
+
+    user: str
+    newest: Callable[[], Mapping[int, ScramCredential]]
+    """All that the user has, by `ScramMechanism`, as in `ConfigsEdited`."""
+
+
+SetByOthers = ConfigsEdited | CredentialsEdited
+"""To the controller: what others set, which it has to know of before it decides on the same."""
 ForeignEdit = TopicAssigned | TopicUnwanted | TopicGone | LeadersWanted | ReplicasWanted
 """To the controller: what others did to the store, past it, and want something for."""
 
-StoreEvent = (
-    Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit | ConfigsEdited
-)
+StoreEvent = Elected | Deposed | BrokerJoined | BrokerLeft | SessionLost | ForeignEdit | SetByOthers
 """What the store tells a session's listener."""
 
 

@@ -26,6 +26,7 @@ from kafkalite.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from kafkalite.protocol.primitives import encode_varint
+from kafkalite.protocol.records.batch import ATTRIBUTES_LOW_BYTE, TRANSACTIONAL_BIT
 from kafkalite.protocol.schema import schema_of
 
 HEAD_BEGINS: Final = 8
@@ -34,8 +35,9 @@ _LENGTH: Final = Struct(">i")
 _unpack_length = _LENGTH.unpack_from
 _ANSWER_BEGINS: Final = 8
 """Of an answer's frame: behind its length and the correlation id."""
-FIRST_VERSION: Final = 5
-"""With a shape: answers before it have a number less, and only old clients ask for those."""
+FIRST_VERSION: Final = 7
+"""With a shape: before it zstd is refused, and in earlier ones answers have a number less. Only old
+clients ask for those."""
 MOST_AROUND: Final = 512
 """Bytes around the records. Longer ones have no shape: they may hold a name that is no UTF-8, and
 that the codec makes longer than it may be."""
@@ -44,7 +46,7 @@ _MARK: Final = 0x4B61666B614C6974
 
 
 class ProduceShape:
-    """That of requests with records for one partition and without a transactional id."""
+    """That of requests with records for one partition which belong to no transaction."""
 
     __slots__ = (
         "_answer_head", "_answer_size", "_answer_tail", "_data", "_head_ends", "_is_flexible",
@@ -101,6 +103,8 @@ class ProduceShape:
         end = position + size
         if size <= 0 or end + self._tail_size != len(frame) or frame[end:] != self._tail:
             return False
+        if size > ATTRIBUTES_LOW_BYTE and frame[position + ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_BIT:
+            return False  # To be refused, for want of a transactional id.
         data.records = frame[position:end]
         return True
 

@@ -232,6 +232,9 @@ class ClientConnection(Generic[S]):
                     self._park(answer, size)
                 if self._held:
                     break
+                if buffer.is_spent:
+                    buffer.make_room()
+                    break
                 if handled == REQUESTS_A_TURN or self._clock.now_ms() >= turn_ends_ms:
                     self._hold(_TURN)
                     self._call_soon(self._next_turn)

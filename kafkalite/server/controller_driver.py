@@ -29,6 +29,7 @@ from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
     ConfigsEdited,
+    CredentialsEdited,
     Deposed,
     Elected,
     LeadersWanted,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from kafkalite.controller.events import (
         AllocateProducerIds,
         AlterConfigs,
+        AlterScramCredentials,
         AssignDirectories,
         ConfigsAltered,
         ControllerRequest,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         FeaturesUpdated,
         PartitionsCreated,
         ProducerIdBlock,
+        ScramCredentialsAltered,
         TopicsCreated,
         TopicsDeleted,
         UpdateFeatures,
@@ -156,6 +159,12 @@ class ControllerDriver:
     ) -> None: ...
     @overload
     def submit(
+        self,
+        event: AlterScramCredentials,
+        on_reply: Callable[[ScramCredentialsAltered | KafkaError], None],
+    ) -> None: ...
+    @overload
+    def submit(
         self, event: AllocateProducerIds, on_reply: Callable[[ProducerIdBlock | KafkaError], None]
     ) -> None: ...
     @overload
@@ -223,7 +232,7 @@ class ControllerDriver:
                 from kafkalite.server.foreign_edits import event_of  # ZooKeeper's alone.
 
                 self._tell(event_of(event))
-            case ConfigsEdited():
+            case ConfigsEdited() | CredentialsEdited():
                 from kafkalite.server.foreign_edits import adopted  # As above.
 
                 if self._driver is not None:  # Else they are loaded.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from struct import Struct, error
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from kafkalite.errors import CorruptRecordError, InvariantError, KafkaError, ProtocolError
 from kafkalite.log.files import Part
@@ -127,9 +127,7 @@ class Dispatcher:
         )
         try:
             # With a shape, and only then, Produce may answer with the frame itself.
-            answer = cast(
-                "Response | Parked | bytes | None", self.handled(module, ctx, shape.request)
-            )
+            answer: Any = self.handled(module, ctx, shape.request)
         finally:  # Of a refusal without an answer too, which closes the connection.
             shape.let_go()
         if isinstance(answer, bytes):
@@ -164,7 +162,7 @@ class Dispatcher:
         """What the handler answers here, or the refusal of what it raises."""
         try:
             # An `ApiModule` is typed loosely, as each takes its own request class.
-            return cast("Response | Parked | None", module.handle(ctx, request))
+            answer: Response | Parked | None = module.handle(ctx, request)
         except CorruptRecordError as damaged:  # Of what is stored: the frame itself is sound.
             return refusal_of(module, request, damaged)
         except ProtocolError:
@@ -174,6 +172,7 @@ class Dispatcher:
             return None
         except Exception as failure:  # noqa: BLE001  # One request must not end the broker.
             return refusal_of(module, request, failure)
+        return answer
 
     def _stop(self, broken: InvariantError) -> None:
         """What the broker holds cannot be trusted: no request is carried out any more."""

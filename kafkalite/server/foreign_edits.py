@@ -7,6 +7,7 @@ from typing import assert_never
 
 from kafkalite.controller.events import (
     AdoptConfigs,
+    AdoptCredentials,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
@@ -26,10 +27,11 @@ from kafkalite.controller.replica_events import (
     ReassignmentsOf,
 )
 from kafkalite.metadata.store import (
-    ConfigsEdited,
+    CredentialsEdited,
     ForeignEdit,
     LeadersWanted,
     ReplicasWanted,
+    SetByOthers,
     TopicAssigned,
     TopicGone,
     TopicUnwanted,
@@ -71,8 +73,10 @@ def event_of(edit: ForeignEdit) -> Event:
             assert_never(edit)
 
 
-def adopted(edit: ConfigsEdited) -> AdoptConfigs:
+def adopted(edit: SetByOthers) -> Event:
     """To be asked for when the controller decides on it, and on nothing else at that time."""
+    if isinstance(edit, CredentialsEdited):
+        return AdoptCredentials(edit.user, tuple(edit.newest().items()))
     return AdoptConfigs(edit.resource, tuple(edit.newest().items()))
 
 

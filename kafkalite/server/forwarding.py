@@ -36,7 +36,7 @@ from kafkalite.server.controller_channel import (
     is_worth_another_try,
 )
 from kafkalite.server.envelopes import envelope, is_from_a_former_controller, sender_of
-from kafkalite.server.peer_connection import OnResponse
+from kafkalite.server.peer_requests import OnResponse
 from kafkalite.server.peers import Peers
 from kafkalite.server.purgatory import MakeAnswer, Parked
 from kafkalite.server.request import RequestContext

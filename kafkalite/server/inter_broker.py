@@ -22,7 +22,7 @@ from kafkalite.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from kafkalite.protocol.messages.stop_replica import StopReplicaResponse
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.server.inter_broker_requests import requests_for, stop_of_deleted
-from kafkalite.server.peer_connection import OnResponse
+from kafkalite.server.peer_requests import OnResponse
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
 
 PURPOSE: Final = "controller-to-broker"

@@ -2,11 +2,13 @@
 
 It lives from one dial to its end, whichever way that comes, and then refuses all that was asked of
 it: a new one is made for what is asked next. Its first request is ApiVersions; each later one goes
-out in the highest version that both know. Who stops answering is hung up on: an answer that is late
-says nothing good of those behind it.
+out in the highest version that both know. Where the other asks who this one is, that is answered
+next (`peer_login.py`), and again when it has been let in for a time only. Who stops answering is
+hung up on: an answer that is late says nothing good of those behind it.
 
-    DIALING ── opened ── NEGOTIATING ── versions known ── READY ── OVER
-       └──────────────────────┴─────────────────────────────┴──────┘
+    DIALING ── opened ── NEGOTIATING ── versions known ── LOGGING IN ── let in ── READY ── OVER
+       │                      │                              │  └───── due ────────┤        │
+       └──────────────────────┴──────────────────────────────┴─────────────────────┴────────┘
 
 Source: Kafka's `NetworkClient`, `InterBrokerSendThread` and `NodeApiVersions`.
 """
@@ -28,49 +30,22 @@ from kafkalite.protocol.api_keys import response_class
 from kafkalite.protocol.codec import decode
 from kafkalite.protocol.headers import read_response_header, request_frame
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from kafkalite.protocol.schema import Request, Response, schema_of
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.protocol.versions import Versions
+from kafkalite.server.peer_login import LoginRefusedError, PeerLogin
+from kafkalite.server.peer_requests import Asked, OnResponse, common_version
 from kafkalite.server.receive_buffer import BufferPool, ReceiveBuffer
 
 _log = logging.getLogger(__name__)
 
 SETUP_MS: Final = 10_000
-"""From the dial until the versions are known: Kafka's `socket.connection.setup.timeout.ms`."""
+"""From the dial until all may be asked: Kafka's `socket.connection.setup.timeout.ms`."""
+LOGIN_MS: Final = 30_000
+"""For each answer of a login, which waits behind those of all that was asked before."""
 MAX_ASKED: Final = 1_000
 """Requests that are not answered yet; more are refused."""
 _NEGOTIATION_VERSION: Final = 3
 """Of ApiVersions: every Kafka since 2.4 has it."""
-
-OnResponse = Callable[[Response | KafkaError], None]
-"""Gets the response, or why there is none. Record bytes in it are views that die when it
-returns."""
-
-
-class _Asked:
-    """One request from `ask` to its response."""
-
-    __slots__ = ("api_key", "correlation_id", "is_over", "on_reply", "request", "timer", "version")
-
-    def __init__(self, request: Request, on_reply: OnResponse, version_cap: int | None) -> None:
-        self.request: Request | None = request
-        """Let go of when it is sent."""
-        self.api_key = schema_of(type(request)).api_key
-        self.on_reply = on_reply
-        self.version = version_cap
-        """The highest that it may have, until it is sent; the one that it has, after that."""
-        self.correlation_id = 0
-        self.timer: Timer | None = None
-        self.is_over = False
-
-    def end(self, reply: Response | KafkaError) -> None:
-        """Once; after that it does nothing."""
-        if self.is_over:
-            return
-        self.is_over = True
-        self.request = None
-        if self.timer is not None:
-            self.timer.cancel()
-        self.on_reply(reply)
 
 
 class PeerConnection:
@@ -85,16 +60,21 @@ class PeerConnection:
         limit_bytes: int,
         on_ready: Callable[[], None],
         on_over: Callable[[], None],
+        login: PeerLogin | None = None,
+        on_refused: Callable[[LoginRefusedError], None] = lambda _: None,
         checks_views: bool = False,
     ) -> None:
         """`limit_bytes`: the largest frame that is taken. `on_ready` and `on_over` are called once
-        each: when the versions are known, if ever, and at the end, before those who wait are
-        refused. `checks_views` proves that no one keeps a view of a response, at the price of a
-        copy: for tests."""
+        each: when all may be asked, if ever, and at the end, before those who wait are refused.
+        `login`: None where nobody is asked who they are; `on_refused` tells of one that failed,
+        before the end. `checks_views` proves that no one keeps a view of a response, at the price
+        of a copy: for tests."""
         self._clock = clock
         self._client_id = client_id
         self._on_ready = on_ready
         self._on_over = on_over
+        self._login = login
+        self._on_refused = on_refused
         self._checks_views = checks_views
         self._pool = pool
         self._buffer = ReceiveBuffer(pool, limit_bytes)
@@ -103,8 +83,8 @@ class PeerConnection:
         self._setup: Timer | None = None
         self._versions: dict[int, Versions] | None = None
         """What the other serves, by key; None: it was not told yet."""
-        self._unsent: deque[_Asked] = deque()
-        self._sent: deque[_Asked] = deque()
+        self._unsent: deque[Asked] = deque()
+        self._sent: deque[Asked] = deque()
         self._is_blocked = False
         """Whether what was written has not all left."""
         self._next_correlation_id = 0
@@ -125,7 +105,7 @@ class PeerConnection:
         version_cap: int | None,
     ) -> None:
         """See `Peers.ask`."""
-        asked = _Asked(request, on_reply, version_cap)
+        asked = Asked(request, on_reply, version_cap)
         if len(self._sent) + len(self._unsent) >= MAX_ASKED:
             asked.end(KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "too many requests wait for it"))
             return
@@ -162,7 +142,7 @@ class PeerConnection:
         if self._is_over:
             link.close()
             return
-        asked = _Asked(
+        asked = Asked(
             ApiVersionsRequest(
                 client_software_name="kafkalite", client_software_version=__version__
             ),
@@ -209,27 +189,73 @@ class PeerConnection:
         if reply.error_code:
             self.end(f"it refuses to tell its versions: {ErrorCode(reply.error_code).name}")
             return
-        if self._setup is not None:
-            self._setup.cancel()
         self._versions = {
             each.api_key: Versions(each.min_version, each.max_version) for each in reply.api_keys
         }
-        self._on_ready()
+        if not self._begins_login():
+            self._opened_up()
+
+    def _opened_up(self) -> None:
+        """All may be asked, for the first time or again."""
+        if self._setup is not None:
+            self._setup.cancel()
+            self._setup = None
+            self._on_ready()
         self._send()
 
     def _send(self) -> None:
-        while self._unsent and self._versions is not None and not self._is_blocked:
-            asked = self._unsent.popleft()
-            if asked.is_over:
-                continue
-            version = _common_version(asked, self._versions)
-            if version is None:
-                why = f"it serves no version of API {asked.api_key} that is known here"
-                asked.end(KafkaError(ErrorCode.UNSUPPORTED_VERSION, why))
+        if self._versions is None or (self._login is not None and self._login.is_under_way):
+            return
+        while self._unsent and not self._is_blocked:
+            if self._unsent[0].is_over:
+                self._unsent.popleft()
+            elif self._begins_login():
+                return
             else:
-                self._write(asked, version)
+                self._send_one(self._unsent.popleft())
 
-    def _write(self, asked: _Asked, version: int) -> None:
+    def _send_one(self, asked: Asked) -> None:
+        assert self._versions is not None, "not negotiated"
+        version = common_version(asked, self._versions)
+        if version is None:
+            why = f"it serves no version of API {asked.api_key} that is known here"
+            asked.end(KafkaError(ErrorCode.UNSUPPORTED_VERSION, why))
+        else:
+            self._write(asked, version)
+
+    # Logging in.
+
+    def _begins_login(self) -> bool:
+        """Whether that comes before anything else that is asked."""
+        if self._login is None or not self._login.is_due(self._clock.now_ms()):
+            return False
+        self._say(self._login.begin())
+        return True
+
+    def _say(self, request: Request) -> None:
+        asked = Asked(request, self._login_answered, None)
+        asked.timer = self._clock.call_at(
+            self._clock.now_ms() + LOGIN_MS, partial(self._late, asked)
+        )
+        self._send_one(asked)
+
+    def _login_answered(self, reply: Response | KafkaError) -> None:
+        assert self._login is not None, "it has begun"
+        if isinstance(reply, KafkaError):
+            self.end(f"it does not let this broker log in: {reply.message}")
+            return
+        try:
+            request = self._login.answered(reply, self._clock.now_ms())
+        except LoginRefusedError as refused:
+            self._on_refused(refused)
+            self.end(f"it does not let this broker in: {refused}")
+            return
+        if request is None:
+            self._opened_up()
+        else:
+            self._say(request)
+
+    def _write(self, asked: Asked, version: int) -> None:
         assert self._link is not None, "not connected"
         assert asked.request is not None, "sent twice"
         asked.version = version
@@ -252,7 +278,7 @@ class PeerConnection:
         if not self._link.write(cast("list[Part]", frame)):
             self._is_blocked = True
 
-    def _late(self, asked: _Asked) -> None:
+    def _late(self, asked: Asked) -> None:
         """Its time is up. One that is sent takes the connection with it."""
         is_sent = asked.request is None
         asked.end(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the other broker did not answer"))
@@ -315,18 +341,3 @@ class PeerConnection:
             self._link.resume()
         else:
             self._pool.call_when_given_back(self._try_room)
-
-
-def _common_version(asked: _Asked, theirs: dict[int, Versions]) -> int | None:
-    """The highest that both know and the asker wants; None: there is none. What brokers alone are
-    served is not listed by all: then it is our own. What a client asks through us, which has a cap,
-    is listed where it is served: a Kafka hangs up on the rest."""
-    assert asked.request is not None, "sent twice"
-    ours = schema_of(type(asked.request)).versions
-    offered = theirs.get(asked.api_key, ours if asked.version is None else None)
-    if offered is None:
-        return None
-    version = min(ours.last, offered.last)
-    if asked.version is not None:
-        version = min(version, asked.version)
-    return version if version in ours and version in offered else None

@@ -3,14 +3,16 @@
 It does not know what it carries. Each purpose has a connection of its own to each broker, so that
 a fetch that waits there for records does not hold up what else is asked. A connection is dialed
 when something is asked, at the listener that brokers talk on, as the metadata has it; one that is
-lost is dialed anew with what is asked next, after a pause that grows from 50 ms to 1 s. A broker
-that leaves the cluster, or that comes back as another incarnation, is hung up on.
+lost is dialed anew with what is asked next, after a pause that grows from 50 ms to 1 s. So is one
+where the other did not let this broker in, of which the log tells. A broker that leaves the
+cluster, or that comes back as another incarnation, is hung up on.
 
 Source: Kafka's `NodeToControllerChannelManager`, `BrokerBlockingSender` and `NetworkClient`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -21,9 +23,12 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
 from kafkalite.metadata.image import Endpoint, MetadataImage
 from kafkalite.ports.clock import Clock
-from kafkalite.ports.network import Network
+from kafkalite.ports.complaints import Complaints
+from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.schema import Request
-from kafkalite.server.peer_connection import OnResponse, PeerConnection
+from kafkalite.server.peer_connection import PeerConnection
+from kafkalite.server.peer_login import LoginRefusedError, PeerLogin
+from kafkalite.server.peer_requests import OnResponse
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.types import BrokerEpoch, BrokerId, TimestampMs
 
@@ -65,14 +70,18 @@ class Peers:
         clock: Clock,
         config: BrokerConfig,
         *,
+        new_login: Callable[[], PeerLogin] | None = None,
         checks_views: bool = False,
     ) -> None:
-        """`checks_views`: see `PeerConnection`."""
+        """`new_login`: of a new connection; None: nobody is asked who they are. `checks_views`: see
+        `PeerConnection`."""
         self._broker_id = broker_id
         self._network = network
         self._clock = clock
         self._listener = inter_broker_listener(config)
         self._limit_bytes = config.socket_request_max_bytes
+        self._new_login = new_login
+        self._complaints = Complaints(clock)
         self._checks_views = checks_views
         self._pool = BufferPool(PARTIAL_FRAMES_BYTES, clock)
         self._image = MetadataImage()
@@ -140,6 +149,7 @@ class Peers:
         self._is_stopped = True
         for connection in list(self._connections.values()):
             connection.end("this broker stops")
+        self._complaints.stop()
 
     def _connect(self, line: _Line, endpoint: Endpoint) -> PeerConnection:
         back_off = self._back_offs.setdefault(line, _BackOff())
@@ -151,6 +161,8 @@ class Peers:
             limit_bytes=self._limit_bytes,
             on_ready=partial(self._ready, line),
             on_over=partial(self._over, line),
+            login=None if self._new_login is None else self._new_login(),
+            on_refused=partial(self._refused, line, Address(endpoint.host, endpoint.port)),
             checks_views=self._checks_views,
         )
         self._connections[line] = connection
@@ -161,6 +173,11 @@ class Peers:
 
     def _ready(self, line: _Line) -> None:
         self._back_offs.pop(line, None)
+
+    def _refused(self, line: _Line, address: Address, why: LoginRefusedError) -> None:
+        self._complaints.closing(
+            address, f"broker {line.broker_id} does not let this one log in: {why}"
+        )
 
     def _over(self, line: _Line) -> None:
         del self._connections[line]

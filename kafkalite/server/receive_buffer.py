@@ -207,7 +207,7 @@ class ReceiveBuffer:
 
     __slots__ = (
         "_data", "_end", "_is_borrowed", "_is_offered", "_limit_bytes", "_need", "_pool", "_start",
-        "_trusted_bytes", "on_stalled", "received",
+        "_trusted_bytes", "is_spent", "on_stalled", "received",
     )  # fmt: skip
 
     def __init__(
@@ -219,6 +219,8 @@ class ReceiveBuffer:
         self.on_stalled = on_stalled
         self.received = 0
         """Bytes, in all."""
+        self.is_spent = False
+        """Whether nothing is behind the frame that `next_frame` has returned."""
         self._trusted_bytes = 0
         """The size of the last large frame that came whole."""
         self._limit_bytes = limit_bytes
@@ -280,8 +282,9 @@ class ReceiveBuffer:
         if size > SHARED_BYTES:
             self._trusted_bytes = min(LENGTH_BYTES + size, KEPT_BYTES)
         self._need = LENGTH_BYTES
-        self._start = body + size
-        return self._data[body : body + size]
+        end = self._start = body + size
+        self.is_spent = end == self._end
+        return self._data[body:end]
 
     def make_room(self) -> bool:
         """Make room for more of the frame that has begun. False while the pool cannot lend.

@@ -17,8 +17,6 @@ from kafkalite.protocol.messages.metadata_records import (
     DelegationTokenRecord,
     RemoveAccessControlEntryRecord,
     RemoveDelegationTokenRecord,
-    RemoveUserScramCredentialRecord,
-    UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
 
@@ -68,10 +66,6 @@ def _effect_of(change: UnheldChange) -> _Effect:
             return _Effect(("token", change.token_id))
         case RemoveDelegationTokenRecord():
             return _Effect(("token", change.token_id), removes=True)
-        case UserScramCredentialRecord():
-            return _Effect(("scram", change.name, change.mechanism))
-        case RemoveUserScramCredentialRecord():
-            return _Effect(("scram", change.name, change.mechanism), removes=True)
         case ZkMigrationStateRecord():
             return _Effect("migration")
         case _:

@@ -4,7 +4,8 @@
     /brokers/topics/T                   id and assignment of a topic
     /brokers/topics/T/partitions/P/state    leader, ISR; its version is the partition epoch
     /controller, /controller_epoch      who decides, and since which epoch
-    /config/TYPE/NAME, /config/changes  settings, and what tells brokers of them
+    /config/TYPE/NAME, /config/changes  settings, and what tells brokers of them; of users, see
+                                        `znodes_users.py`
     /admin/...                          what tools ask of the controller
     /log_dir_event_notification         which brokers have lost a log folder
     /latest_producer_id_block           ids that were handed out last
@@ -60,7 +61,8 @@ CONFIG_FOLDERS: Final[Mapping[int, str]] = {
 }
 """The last two are ours: a 3.9 has such settings only without ZooKeeper."""
 _TYPES_OF_FOLDERS = {folder: type for type, folder in CONFIG_FOLDERS.items()}
-_DEFAULT_NAME = "<default>"
+DEFAULT_NAME: Final = "<default>"
+"""Stands for all that have no settings of their own."""
 
 PERSISTENT: Final = (
     "/consumers",
@@ -121,7 +123,7 @@ def config_path(resource: ConfigResource) -> str | None:
         return None
     name = resource.name
     if resource.type == ConfigResourceType.BROKER and not name:
-        name = _DEFAULT_NAME
+        name = DEFAULT_NAME
     return f"{CONFIG}/{folder}/{name}"
 
 
@@ -131,7 +133,7 @@ def config_resource(path: str) -> ConfigResource | None:
     type = _TYPES_OF_FOLDERS.get(parts[2]) if len(parts) == 4 else None
     if type is None:
         return None
-    is_default = type == ConfigResourceType.BROKER and parts[3] == _DEFAULT_NAME
+    is_default = type == ConfigResourceType.BROKER and parts[3] == DEFAULT_NAME
     return ConfigResource(type, "" if is_default else parts[3])
 
 
@@ -322,6 +324,11 @@ def write_config_change(resource: ConfigResource) -> bytes:
     """Of `/config/changes/config_change_N`, in version 2."""
     path = config_path(resource)
     assert path is not None
+    return write_change_at(path)
+
+
+def write_change_at(path: str) -> bytes:
+    """As `write_config_change`, for whatever stands below `/config`."""
     return _json({"version": 2, "entity_path": path.removeprefix(f"{CONFIG}/")})
 
 

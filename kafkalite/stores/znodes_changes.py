@@ -6,6 +6,7 @@
     topic removed        the wish for it, and each state: nobody leads. The rest, see
                          `zookeeper_deletions.py`
     settings             the znode of the resource, and a notification
+    credentials          the znode of the user, and a notification
 
 What brokers are told of stands in no znode: each writes its own registration, and that it shuts
 down or which log folders it has, only this controller knows. What is neither is not committed.
@@ -14,7 +15,7 @@ down or which log folders it has, only this controller knows. What is neither is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafkalite.errors import InvariantError
 from kafkalite.metadata.changes import Change
@@ -26,6 +27,7 @@ from kafkalite.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from kafkalite.metadata.scram import ScramCredential, ScramMechanism
 from kafkalite.ports.zookeeper import ANY_VERSION, Check, Create, Delete, Operation, SetData
 from kafkalite.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -36,9 +38,11 @@ from kafkalite.protocol.messages.metadata_records import (
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
-from kafkalite.stores import znodes, znodes_deletions
+from kafkalite.stores import znodes, znodes_deletions, znodes_users
 from kafkalite.stores.znodes import Assignment, StateNode, TopicNode
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.types import BrokerEpoch, BrokerId, ControllerEpoch, ProducerId
@@ -50,7 +54,9 @@ _HELD = (
     PartitionRecord,
     ProducerIdsRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 """What znodes keep."""
 _OF_BROKERS = (BrokerRegistrationChangeRecord, RegisterBrokerRecord)
@@ -58,6 +64,18 @@ _NOTIFIED = (ConfigResourceType.TOPIC, ConfigResourceType.BROKER)
 _MOST_BYTES: Final = 400_000
 """Of one transaction: ZooKeeper takes requests of 1 MiB (`jute.maxbuffer`)."""
 _MOST_OPERATIONS: Final = 2_000
+
+
+class DecidedSettings(NamedTuple):
+    """All settings of some resources, and all credentials of some users, as the controller has
+    committed them."""
+
+    configs: Mapping[ConfigResource, Mapping[str, str]]
+    credentials: Mapping[str, Mapping[int, ScramCredential]]
+    """By user and `ScramMechanism`."""
+
+
+NOTHING_DECIDED: Final = DecidedSettings({}, {})
 
 
 class ChangePlan:
@@ -83,10 +101,13 @@ class ChangePlan:
         )
 
     @property
-    def configs(self) -> dict[ConfigResource, Mapping[str, str]]:
-        """Whose settings it changes, and all that they are then."""
-        image = self._folded.image
-        return {each: image.configs.get(each, {}) for each in self._folded.delta.configs}
+    def own(self) -> DecidedSettings:
+        """Whose settings and credentials it changes, and all that they are then."""
+        image, delta = self._folded
+        return DecidedSettings(
+            {each: image.configs.get(each, {}) for each in delta.configs},
+            {each: image.credentials_of(each) for each in delta.users},
+        )
 
     @property
     def registered(self) -> dict[BrokerId, BrokerEpoch]:
@@ -110,6 +131,7 @@ class ChangePlan:
         for resource in delta.configs:
             if resource.type != ConfigResourceType.TOPIC or resource.name not in made:
                 yield from self._configure(resource)
+        yield from self._credentials()
         yield from self._producer_ids()
 
     def _remove(self, topic: TopicImage) -> Iterator[Operation]:
@@ -190,8 +212,26 @@ class ChangePlan:
             yield Create(folder)
         yield from self._write(path, data)
         if resource.type in _NOTIFIED:
-            change = znodes.write_config_change(resource)
-            yield Create(znodes.CONFIG_CHANGE, change, sequential=True)
+            yield _notification(path)
+
+    def _credentials(self) -> Iterator[Operation]:
+        """Of each user those that change; what else stands there stays."""
+        edits: dict[str, dict[ScramMechanism, ScramCredential | None]] = {}
+        for change in self._changes:
+            if isinstance(change, UserScramCredentialRecord | RemoveUserScramCredentialRecord):
+                mechanism = ScramMechanism(change.mechanism)
+                after = self._folded.image.scram_credential(mechanism, change.name)
+                if self._view.image.scram_credential(mechanism, change.name) != after:
+                    edits.setdefault(change.name, {})[mechanism] = after
+        for user, credentials in edits.items():
+            path = znodes_users.user_path(user)
+            node = self._view.node(path)
+            data = znodes_users.edited(node, credentials)
+            if data is not None:
+                yield from self._write(path, data)
+            elif node is not None:
+                yield Delete(path, node.stat.version)
+            yield _notification(path)
 
     def _producer_ids(self) -> Iterator[Operation]:
         """One block, of however many were handed out at once."""
@@ -228,6 +268,10 @@ def chunks(operations: Iterable[Operation], fence: Check) -> Iterator[tuple[Oper
             chunk, size = [fence], len(operation.path) + len(data or b"")
         chunk.append(operation)
     yield tuple(chunk)
+
+
+def _notification(path: str) -> Create:
+    return Create(znodes.CONFIG_CHANGE, znodes.write_change_at(path), sequential=True)
 
 
 def _topic_node(topic: TopicImage, further: tuple[Assignment, ...] = ()) -> TopicNode:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from kafkalite.ports.zookeeper import Children, Failure, Node, Stat, ZooKeeperSession
-from kafkalite.stores import znodes
+from kafkalite.stores import znodes, znodes_users
 from kafkalite.stores.znodes_view import ZnodesView
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,8 @@ _LISTED: Final = (znodes.DELETE_TOPICS, znodes.BROKER_IDS, znodes.FOLDER_EVENTS)
 _CONFIG_FOLDERS: Final = tuple(
     f"{znodes.CONFIG}/{folder}" for folder in znodes.CONFIG_FOLDERS.values() if folder != "topics"
 )
-"""Read as a whole at first; then notifications tell what to read. A topic's are read with it."""
+"""Read as a whole at first; then notifications tell what to read. A topic's are read with it, and
+those of users are not watched, for they may be many."""
 
 
 class ZnodesReader:
@@ -66,6 +67,7 @@ class ZnodesReader:
             self._list(path, self._listed)
         for path in _CONFIG_FOLDERS:
             self._list(path, self._listed, watch=False)
+        self._list(znodes_users.USERS, self._users_listed, watch=False)
         self._list(znodes.CONFIG_CHANGES, self._changes_listed)
 
     def changed(self, path: str) -> None:
@@ -174,8 +176,17 @@ class ZnodesReader:
             self._view.put(f"{path}/{name}", None)
         for name in new:
             self._read(f"{path}/{name}")
+        self._drop_others(path, found)
+
+    def _users_listed(self, path: str, found: Children) -> None:
+        for name in found.names:
+            self.read_config(f"{path}/{name}")
+        self._drop_others(path, found)
+
+    def _drop_others(self, path: str, found: Children) -> None:
+        names = frozenset(found.names)
         for known in self._view.below(path):
-            if known not in found.names:
+            if known not in names:
                 self._view.put(f"{path}/{known}", None)
 
     def _topics_listed(self, path: str, found: Children) -> None:

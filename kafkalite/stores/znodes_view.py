@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from typing import TypeVar
 
 from kafkalite.controller.eligible_replicas import ELIGIBLE_REPLICAS
@@ -28,9 +29,10 @@ from kafkalite.metadata.image import (
     PartitionImage,
     TopicImage,
 )
+from kafkalite.metadata.scram import ScramCredential, ScramKey, ScramMechanism
 from kafkalite.metadata.store import BrokerRegistration, LiveBroker
 from kafkalite.ports.zookeeper import Node
-from kafkalite.stores import znodes, znodes_deletions, znodes_lives
+from kafkalite.stores import znodes, znodes_deletions, znodes_lives, znodes_users
 from kafkalite.stores.znodes import StateNode, TopicNode
 from kafkalite.stores.znodes_lives import Lives
 from kafkalite.types import (
@@ -67,6 +69,7 @@ class ZnodesView:
         """Topics of which only these partitions are other than in the image."""
         self._dirty_brokers: dict[BrokerId, None] = {}
         self._dirty_configs: dict[ConfigResource, None] = {}
+        self._dirty_users: dict[str, None] = {}
         self._outlived: dict[str, None] = {}
         """Topics with a state that is about an earlier life of its leader."""
         self._zxid = 0
@@ -212,6 +215,7 @@ class ZnodesView:
         topics, delta = self._changed_topics()
         brokers = {id: self._broker(id) for id in self._dirty_brokers}
         configs = {each: self._config(each) for each in self._dirty_configs}
+        credentials = dict(chain.from_iterable(map(self._credentials, self._dirty_users)))
         controller = self._parsed(znodes.CONTROLLER, znodes.read_controller)
         epoch = self._parsed(znodes.CONTROLLER_EPOCH, lambda data: int(data or 0))
         next_id = self._parsed(znodes.PRODUCER_IDS, znodes.read_next_producer_id)
@@ -230,11 +234,19 @@ class ZnodesView:
                 base.configs, {each: values or None for each, values in configs.items()}
             ),
             next_producer_id=base.next_producer_id if next_id is None else next_id,
+            scram_credentials=merged(base.scram_credentials, credentials),
         )
         image = image._replace(features=_features(image))
         delta = delta._replace(
             brokers=tuple(id for id in brokers if image.brokers.get(id) != base.brokers.get(id)),
             configs=tuple(c for c in configs if image.configs.get(c) != base.configs.get(c)),
+            users=tuple(
+                dict.fromkeys(
+                    key.user
+                    for key, after in credentials.items()
+                    if base.scram_credentials.get(key) != after
+                )
+            ),
             features=image.features != base.features,
         )
         for name in (*self._dirty_topics, *self._dirty_states):
@@ -243,6 +255,7 @@ class ZnodesView:
         self._dirty_states.clear()
         self._dirty_brokers.clear()
         self._dirty_configs.clear()
+        self._dirty_users.clear()
         if image == base._replace(end_offset=image.end_offset):
             return None
         self.image = image
@@ -265,6 +278,10 @@ class ZnodesView:
                 self._dirty_topics[name] = None
             case ["controller"]:
                 self._dirty_topics.update(self._outlived)
+            case ["config", "users", *_]:
+                user = znodes_users.user_of(path)
+                if user is not None:
+                    self._dirty_users[user] = None
             case ["config", *_]:
                 resource = znodes.config_resource(path)
                 if resource is not None:
@@ -434,6 +451,11 @@ class ZnodesView:
         path = znodes.config_path(resource)
         is_going = resource.type == ConfigResourceType.TOPIC and resource.name in self.going
         return None if path is None or is_going else self._parsed(path, znodes.read_config)
+
+    def _credentials(self, user: str) -> Iterator[tuple[ScramKey, ScramCredential | None]]:
+        found = self._parsed(znodes_users.user_path(user), znodes_users.read_credentials) or {}
+        for each in ScramMechanism:
+            yield ScramKey(each, user), found.get(each)
 
     def _parsed(self, path: str, read: Callable[[bytes | None], T]) -> T | None:
         """None when it is not there, or not to be understood."""

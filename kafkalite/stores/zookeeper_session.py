@@ -5,14 +5,14 @@ into an image, registers the broker, runs for controller, and commits as long as
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol, assert_never
 
 from kafkalite.errors import InvariantError
 from kafkalite.metadata.changes import Change
 from kafkalite.metadata.delta import MetadataDelta
-from kafkalite.metadata.image import ConfigResource
+from kafkalite.metadata.image import MetadataImage
 from kafkalite.metadata.store import (
     BrokerJoined,
     BrokerLeft,
@@ -47,7 +47,7 @@ from kafkalite.ports.zookeeper import (
 )
 from kafkalite.stores import znodes
 from kafkalite.stores.told_states import ToldStates
-from kafkalite.stores.znodes_changes import ChangePlan
+from kafkalite.stores.znodes_changes import NOTHING_DECIDED, ChangePlan, DecidedSettings
 from kafkalite.stores.znodes_reader import ZnodesReader
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.stores.zookeeper_commit import ZnodesCommit
@@ -56,7 +56,7 @@ from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.stores.zookeeper_election import ZooKeeperElection
 from kafkalite.stores.zookeeper_own_settings import OwnSettings
 from kafkalite.stores.zookeeper_registration import ZooKeeperRegistration
-from kafkalite.stores.zookeeper_term import NO_CONFIGS, OwnConfigs, ZooKeeperTerm
+from kafkalite.stores.zookeeper_term import ZooKeeperTerm
 from kafkalite.types import NO_BROKER_EPOCH, NO_LEADER, BrokerEpoch, BrokerId, ControllerEpoch
 
 _log = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class ZooKeeperMetadataSession:
         def done(refused: Refused | None) -> None:
             self._committing = False
             if refused is None:
-                self._committed(plan.configs, on_done)
+                self._committed(plan.own, on_done)
             else:
                 self._commit_failed(refused, on_done)
 
@@ -275,22 +275,22 @@ class ZooKeeperMetadataSession:
         if self._term is not None and not self._committing and not self._term.is_telling:
             self._term.tidy()
 
-    def _settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
+    def _newest(self) -> MetadataImage:
         self._fold()
-        return self._view.image.configs.get(resource, {})
+        return self._view.image
 
     def _fold(
-        self, *, is_first: bool = False, own: OwnConfigs = NO_CONFIGS
+        self, *, is_first: bool = False, own: DecidedSettings = NOTHING_DECIDED
     ) -> MetadataDelta | None:
-        """Tell watchers of what was read, and the controller of who came and went. `own`: settings
-        that the controller has just committed."""
+        """Tell watchers of what was read, and the controller of who came and went. `own`: what the
+        controller has just committed."""
         before = self._view.image.brokers
         folded = self._view.refresh()
         if folded is None and not is_first:
             return None
         image = self._view.image
         if self._term is not None and folded is not None:
-            self._term.configs_changed(folded.delta.configs, own)
+            self._term.settings_changed(folded.delta, own)
         delta = self._view.all_there_is() if is_first or folded is None else folded.delta
         for watcher in self._watchers:
             try:
@@ -351,7 +351,7 @@ class ZooKeeperMetadataSession:
             view=self._view,
             tell=self._listener,
             on_folder_failed=lambda id: store.on_folder_failed(id),
-            settings_of=self._settings_of,
+            newest=self._newest,
         )
         self._view.begin_term()
         self._listener(Elected(epoch))
@@ -379,8 +379,8 @@ class ZooKeeperMetadataSession:
 
     # Commits.
 
-    def _committed(self, configs: OwnConfigs, on_done: Callable[[CommitResult], None]) -> None:
-        delta = self._fold(own=configs)
+    def _committed(self, own: DecidedSettings, on_done: Callable[[CommitResult], None]) -> None:
+        delta = self._fold(own=own)
         image = self._view.image
         result = Committed(image.end_offset)
         if delta is None:

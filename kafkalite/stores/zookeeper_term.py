@@ -4,20 +4,24 @@ finishes deletions, and clears away what was asked for and is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from kafkalite.metadata.image import ConfigResource, ConfigResourceType
-from kafkalite.metadata.store import ConfigsEdited, ForeignEdit
+from kafkalite.metadata.delta import MetadataDelta
+from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.metadata.scram import ScramCredential
+from kafkalite.metadata.store import (
+    ConfigsEdited,
+    CredentialsEdited,
+    ForeignEdit,
+    SetByOthers,
+)
 from kafkalite.ports.zookeeper import Check, ZooKeeperSession
+from kafkalite.stores.znodes_changes import DecidedSettings
 from kafkalite.stores.znodes_view import ZnodesView
 from kafkalite.stores.zookeeper_deletions import Deletions
 from kafkalite.stores.zookeeper_edits import ForeignEdits
 from kafkalite.types import BrokerId, ControllerEpoch
-
-OwnConfigs = Mapping[ConfigResource, Mapping[str, str]]
-"""All settings of some resources, as the controller has committed them."""
-NO_CONFIGS: OwnConfigs = {}
 
 
 class ZooKeeperTerm:
@@ -32,12 +36,12 @@ class ZooKeeperTerm:
         *,
         zookeeper: ZooKeeperSession,
         view: ZnodesView,
-        tell: Callable[[ForeignEdit | ConfigsEdited], None],
+        tell: Callable[[ForeignEdit | SetByOthers], None],
         on_folder_failed: Callable[[BrokerId], None],
-        settings_of: Callable[[ConfigResource], Mapping[str, str]],
+        newest: Callable[[], MetadataImage],
     ) -> None:
         """`fence` is before what it writes; `deletions`: None where topics are not deleted. The
-        controller is told through `tell`. `settings_of`: the newest of a resource."""
+        controller is told through `tell`. `newest`: with all that was read."""
         self.epoch = epoch
         self.fence = fence
         self._edits = edits
@@ -46,18 +50,22 @@ class ZooKeeperTerm:
         self._view = view
         self._tell = tell
         self._on_folder_failed = on_folder_failed
-        self._settings_of = settings_of
+        self._newest = newest
         self._edited: dict[ConfigResource, None] = {}
+        self._edited_users: dict[str, None] = {}
         self.is_telling = False
         """A commit is done, and not all brokers have folded it: its answer waits."""
 
-    def configs_changed(self, resources: Iterable[ConfigResource], own: OwnConfigs) -> None:
-        """Settings of those were folded; `own`: what the controller has committed. Another may have
-        set more of them before that was folded, which the controller has not decided on."""
-        now = self._view.image.configs
-        self._edited.update(
-            (each, None) for each in resources if own.get(each) != now.get(each, {})
-        )
+    def settings_changed(self, delta: MetadataDelta, own: DecidedSettings) -> None:
+        """What was folded; `own`: what the controller has committed of it. Another may have set
+        more before that was folded, which the controller has not decided on."""
+        now = self._view.image
+        for resource in delta.configs:
+            if own.configs.get(resource) != now.configs.get(resource, {}):
+                self._edited[resource] = None
+        for user in delta.users:
+            if own.credentials.get(user) != now.credentials_of(user):
+                self._edited_users[user] = None
 
     def look(self) -> None:
         """All that was asked for was read, and folded."""
@@ -82,3 +90,12 @@ class ZooKeeperTerm:
             if resource.type != ConfigResourceType.TOPIC or resource.name in topics:
                 # Else they go with the topic: it is gone, or not complete yet.
                 self._tell(ConfigsEdited(resource, partial(self._settings_of, resource)))
+        users, self._edited_users = self._edited_users, {}
+        for user in users:
+            self._tell(CredentialsEdited(user, partial(self._credentials_of, user)))
+
+    def _settings_of(self, resource: ConfigResource) -> Mapping[str, str]:
+        return self._newest().configs.get(resource, {})
+
+    def _credentials_of(self, user: str) -> Mapping[int, ScramCredential]:
+        return self._newest().credentials_of(user)

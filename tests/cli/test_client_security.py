@@ -157,6 +157,14 @@ def shown_by(client: ssl.SSLContext) -> bytes | None:
         ),
         (f"{SASL}sasl.mechanism=PLAIN", "no username and password: say sasl.jaas.config="),
         (f"{SASL}sasl.mechanism=PLAIN\nsasl.username=a", "no username and password"),
+        (
+            f"{SASL}sasl.mechanism=PLAIN\nsasl.jaas.config=M required username=a",
+            "sasl.jaas.config: expected an option or ;, found the end",
+        ),
+        (
+            f"{SASL}sasl.mechanism=PLAIN\nsasl.jaas.config=M required; N required;",
+            "sasl.jaas.config has several logins; one is taken",
+        ),
         ("security.protocol=SSL\nssl.truststore.location={}/none", "none: No such file"),
         ("security.protocol=SSL\nssl.truststore.location={}/store.jceks", "keytool -importkeyst"),
         (f"{SSL}ssl.keystore.location={{}}/store.jks\nssl.keystore.password=p", "it is cut off"),

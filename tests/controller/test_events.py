@@ -4,7 +4,14 @@ from typing import get_args
 
 import pytest
 
-from kafkalite.controller.events import AdoptConfigs, Body, Event, FailReplicas, FreeName
+from kafkalite.controller.events import (
+    AdoptConfigs,
+    AdoptCredentials,
+    Body,
+    Event,
+    FailReplicas,
+    FreeName,
+)
 from kafkalite.controller.term_events import (
     BalanceLeaders,
     ElectUncleanLeaders,
@@ -35,4 +42,5 @@ def test_nobody_waits_for_what_the_store_and_timers_tell() -> None:
         FailReplicas,
         FreeName,
         AdoptConfigs,
+        AdoptCredentials,
     }

@@ -21,6 +21,7 @@ from kafkalite.protocol.messages.metadata_records import (
     PartitionRecord,
     RegisterBrokerRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 from kafkalite.protocol.records.batch import iter_headers
 from kafkalite.protocol.records.record import read_records
@@ -80,6 +81,19 @@ def registration_change(id: int, *, fenced: int = 0, **fields: Any) -> Change:
 
 def setting(type: int, resource: str, name: str, value: str | None) -> ConfigRecord:
     return ConfigRecord(resource_type=type, resource_name=resource, name=name, value=value)
+
+
+def credential(
+    user: str, mechanism: int = 1, *, salt: bytes = b"salt"
+) -> UserScramCredentialRecord:
+    return UserScramCredentialRecord(
+        name=user,
+        mechanism=mechanism,
+        salt=salt,
+        stored_key=b"stored",
+        server_key=b"server",
+        iterations=4096,
+    )
 
 
 def folded(base: MetadataImage, *changes: Change, end: int = 0) -> Fold:

@@ -4,6 +4,7 @@ from kafkalite.metadata.delta import MetadataDelta, difference, whole
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from kafkalite.protocol.messages.metadata_records import FeatureLevelRecord, PartitionChangeRecord
 from tests.metadata.sample_changes import (
+    credential,
     folded,
     image_of,
     partition,
@@ -37,18 +38,27 @@ def test_the_whole_image_as_new() -> None:
         registration(3),
         setting(ConfigResourceType.TOPIC, "t", "retention.ms", "5"),
         FeatureLevelRecord(name="metadata.version", feature_level=33),
+        credential("alice"),
+        credential("alice", 2),
     )
     delta = whole(image)
     assert [change.topic.name for change in delta.partitions()] == ["t"]
     assert delta.brokers == (3,)
     assert delta.configs == (ConfigResource(ConfigResourceType.TOPIC, "t"),)
+    assert delta.users == ("alice",)
     assert delta.features
     assert whole(MetadataImage()) == folded(MetadataImage()).delta
 
 
 def test_the_difference_between_two_images() -> None:
     before = image_of(
-        topic("gone", 1), topic("again", 2), topic("grown", 3), topic("kept", 4), registration(1)
+        topic("gone", 1),
+        topic("again", 2),
+        topic("grown", 3),
+        topic("kept", 4),
+        registration(1),
+        credential("kept"),
+        credential("gone"),
     )
     after = image_of(
         topic("again", 5),
@@ -59,6 +69,9 @@ def test_the_difference_between_two_images() -> None:
         registration(1),
         registration(2),
         setting(2, "new", "cleanup.policy", "compact"),
+        credential("alice"),
+        credential("alice", 2),
+        credential("kept"),
     )
     delta = difference(before, after)
     assert {each.id for each in delta.deleted} == {uuid(1), uuid(2)}
@@ -66,5 +79,6 @@ def test_the_difference_between_two_images() -> None:
     assert [each.after.name for each in delta.changed] == ["grown"]
     assert delta.brokers == (2,)
     assert delta.configs == (ConfigResource(2, "new"),)
+    assert delta.users == ("gone", "alice")
     assert not delta.features
     assert difference(before, before) == MetadataDelta()

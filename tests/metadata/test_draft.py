@@ -6,6 +6,7 @@ from kafkalite.errors import InvariantError
 from kafkalite.metadata.changes import Change, UnknownChange
 from kafkalite.metadata.draft import MetadataDraft
 from kafkalite.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
+from kafkalite.metadata.scram import ScramKey
 from kafkalite.protocol.messages.metadata_records import (
     BeginTransactionRecord,
     ControllerEndpoint,
@@ -15,12 +16,14 @@ from kafkalite.protocol.messages.metadata_records import (
     ProducerIdsRecord,
     RegisterControllerRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     UnregisterControllerRecord,
 )
 from kafkalite.types import BrokerId, ControllerEpoch, Offset
 from tests.metadata.sample_changes import (
+    credential,
     folded,
     golden_changes,
     image_of,
@@ -64,6 +67,26 @@ def test_features_at_level_0_are_gone() -> None:
     assert gone.image.features == {}
     assert gone.delta.features
     assert not folded(first.image).delta.features
+
+
+def test_credentials_are_of_a_user_and_a_mechanism() -> None:
+    before = image_of(credential("alice"), credential("alice", 2), credential("bob"))
+    after = folded(
+        before,
+        credential("alice", salt=b"new"),
+        RemoveUserScramCredentialRecord(name="alice", mechanism=2),
+        RemoveUserScramCredentialRecord(name="nobody", mechanism=1),
+    ).image
+    assert {key: each.salt for key, each in after.scram_credentials.items()} == {
+        (1, "alice"): b"new",
+        (1, "bob"): b"salt",
+    }
+    assert (
+        after.scram_credentials[ScramKey(1, "bob")] is before.scram_credentials[ScramKey(1, "bob")]
+    )
+    assert len(before.scram_credentials) == 3
+    assert folded(before, credential("bob"), credential("bob", 2)).delta.users == ("bob",)
+    assert folded(after, topic("t", 1)).image.scram_credentials is after.scram_credentials
 
 
 def test_brokers_are_fenced_and_unfenced_in_all_three_ways() -> None:

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kafkalite.metadata.image import ConfigResourceType, MetadataImage
+from kafkalite.metadata.scram import ScramCredential, ScramMechanism
 from tests.metadata.sample_changes import (
+    credential,
     image_of,
     partition,
     registration,
@@ -21,6 +23,18 @@ def test_partitions_are_found_by_topic_and_index() -> None:
     assert image.partition("t", 2) is None
     assert image.partition("t", -1) is None
     assert image.partition("u", 0) is None
+
+
+def test_a_credential_is_found_by_mechanism_and_user() -> None:
+    image = image_of(credential("alice", 2))
+    assert image.scram_credential(ScramMechanism.SCRAM_SHA_512, "alice") == ScramCredential(
+        salt=b"salt", stored_key=b"stored", server_key=b"server", iterations=4096
+    )
+    assert image.scram_credential(ScramMechanism.SCRAM_SHA_256, "alice") is None
+    assert image.scram_credential(ScramMechanism.SCRAM_SHA_512, "Alice") is None
+    both = image_of(credential("alice", 2), credential("alice", 1), credential("bob"))
+    assert list(both.credentials_of("alice")) == [1, 2]
+    assert both.credentials_of("carol") == {}
 
 
 def test_settings_of_a_topic_are_those_that_were_set() -> None:

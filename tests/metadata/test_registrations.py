@@ -3,6 +3,7 @@ from __future__ import annotations
 from kafkalite.metadata.image import VersionRange
 from kafkalite.metadata.registrations import (
     changed_partition,
+    new_credential,
     new_partition,
     registered_broker,
     registered_controller,
@@ -12,6 +13,7 @@ from kafkalite.protocol.messages.metadata_records import (
     ControllerFeature,
     PartitionChangeRecord,
     RegisterControllerRecord,
+    UserScramCredentialRecord,
 )
 from tests.metadata.sample_changes import endpoint, partition, registration, uuid
 
@@ -111,3 +113,15 @@ def test_a_controller() -> None:
     assert controller.zk_migration_ready
     assert controller.endpoints[0].security_protocol == 1
     assert controller.features == {"kraft.version": VersionRange(0, 1)}
+
+
+def test_a_credential_keeps_nothing_of_the_buffer_it_was_read_from() -> None:
+    buffer = bytearray(b"saltstoredserver")
+    view = memoryview(buffer)
+    record = UserScramCredentialRecord(
+        name="alice", mechanism=1, salt=b"", stored_key=b"", server_key=b"", iterations=8192
+    )
+    record.salt, record.stored_key, record.server_key = view[:4], view[4:10], view[10:]  # type: ignore[assignment]
+    found = new_credential(record)
+    buffer[:] = bytes(16)
+    assert found == (b"salt", b"stored", b"server", 8192)

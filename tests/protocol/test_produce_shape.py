@@ -77,7 +77,7 @@ def test_what_a_shape_takes_is_what_the_codec_decodes(version: int, client_id: s
     known = learned(frame_of(produce(version, b"first"), version, client_id=client_id), version)
     assert known is not None
     for size in (1, 125, 126, 127, 128, 129, 16_382, 16_383, 16_384, 16_385, (1 << 21) - 2):
-        request = produce(version, (b"records!" * (size // 8 + 1))[:size])
+        request = produce(version, (b"a batch!" * (size // 8 + 1))[:size])
         frame = frame_of(request, version, correlation_id=size, client_id=client_id)
         assert frame[HEAD_BEGINS:].tobytes().startswith(known.head)
         assert known.take(frame)

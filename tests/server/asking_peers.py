@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.metadata.delta import MetadataDelta
@@ -10,6 +12,7 @@ from kafkalite.ports.clock import Clock
 from kafkalite.ports.network import Network
 from kafkalite.protocol.messages.heartbeat import HeartbeatRequest
 from kafkalite.protocol.schema import Request, Response
+from kafkalite.server.peer_login import PeerLogin
 from kafkalite.server.peers import Peers
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerEpoch, BrokerId, Uuid
@@ -78,10 +81,11 @@ def asking(
     checks_views: bool = False,
     known: MetadataImage | None = None,
     clock: Clock | None = None,
+    new_login: Callable[[], PeerLogin] | None = None,
 ) -> Asking:
     node: Network = simulation.network.node("me")
     clock = clock or simulation.clock
-    peers = Peers(ME, node, clock, BrokerConfig(), checks_views=checks_views)
+    peers = Peers(ME, node, clock, BrokerConfig(), new_login=new_login, checks_views=checks_views)
     made = Asking(peers)
     made.follow(image() if known is None else known)
     return made

@@ -4,6 +4,7 @@ import pytest
 
 from kafkalite.controller.events import (
     AdoptConfigs,
+    AdoptCredentials,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
@@ -21,8 +22,10 @@ from kafkalite.controller.replica_events import (
     ReassignmentsOf,
 )
 from kafkalite.metadata.image import ConfigResource
+from kafkalite.metadata.scram import ScramCredential
 from kafkalite.metadata.store import (
     ConfigsEdited,
+    CredentialsEdited,
     ForeignEdit,
     LeadersWanted,
     ReplicasWanted,
@@ -91,3 +94,10 @@ def test_settings_are_taken_as_they_are_when_they_are_decided_on() -> None:
     edit = ConfigsEdited(TOPIC, lambda: settings)
     settings["retention.ms"] = "6"
     assert adopted(edit) == AdoptConfigs(TOPIC, (("retention.ms", "6"),))
+
+
+def test_so_are_credentials() -> None:
+    credentials = {1: ScramCredential(b"a", b"b", b"c", 4096)}
+    edit = CredentialsEdited("alice", lambda: credentials)
+    credentials[2] = ScramCredential(b"d", b"e", b"f", 8192)
+    assert adopted(edit) == AdoptCredentials("alice", tuple(credentials.items()))

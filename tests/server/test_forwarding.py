@@ -48,7 +48,7 @@ from kafkalite.protocol.messages.update_features import (
 from kafkalite.protocol.schema import Request
 from kafkalite.server.controller_channel import RETRY_MS
 from kafkalite.server.core_driver import OnReply
-from kafkalite.server.peer_connection import OnResponse
+from kafkalite.server.peer_requests import OnResponse
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId
 from tests.server.requests import batch, produce, produced

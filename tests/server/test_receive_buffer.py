@@ -55,6 +55,26 @@ def test_frames_are_found_however_the_bytes_come(step: int) -> None:
     assert found == bodies
 
 
+def test_a_buffer_tells_whether_anything_is_behind_a_frame() -> None:
+    buffer = ReceiveBuffer(BufferPool(1 << 30), LIMIT_BYTES)
+    data = frame(b"first") + frame(b"second") + b"\0"
+    buffer.space()[: len(data)] = data
+    assert buffer.filled(len(data))
+    told = []
+    while buffer.next_frame() is not None:
+        told.append(buffer.is_spent)
+    assert told == [False, False], "a byte of a third one is there"
+    buffer.make_room()
+    buffer.settle()
+    rest = frame(b"third")[1:]
+    buffer.space()[: len(rest)] = rest
+    assert buffer.filled(len(rest))
+    third = buffer.next_frame()
+    assert third is not None
+    assert bytes(third) == b"third"
+    assert buffer.is_spent
+
+
 @pytest.mark.parametrize("size", [-1, LIMIT_BYTES + 1, 0x47455420, -(2**31)])
 def test_a_length_that_cannot_be_is_refused_before_any_room_is_made(size: int) -> None:
     pool = BufferPool(1 << 30)

@@ -205,6 +205,7 @@ class World:
             assert states(image) == states(known)
             assert sorted(image.topics) == list(self.expected)
             assert image.configs == known.configs
+            assert image.scram_credentials == known.scram_credentials
             assert image.next_producer_id == known.next_producer_id
         created = self.asked(self.create("c"))
         assert isinstance(created, TopicsCreated)

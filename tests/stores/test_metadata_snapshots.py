@@ -18,7 +18,9 @@ from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.entropy import SeededEntropy
 from kafkalite.protocol.messages.metadata_records import (
     BeginTransactionRecord,
+    DelegationTokenRecord,
     PartitionChangeRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     UserScramCredentialRecord,
@@ -33,7 +35,7 @@ from kafkalite.types import BrokerId, ControllerEpoch, TimestampMs
 from tests.log.crash_ends import ENDS, End
 from tests.log.refusing_disk import RefusingRenames
 from tests.log.test_crash_points import MOST_STEPS
-from tests.metadata.sample_changes import partition, topic, uuid
+from tests.metadata.sample_changes import credential, partition, topic, uuid
 
 NOW = TimestampMs(1_700_000_000_000)
 NEWEST_ALONE = MetadataLogLimits(retention_bytes=0)
@@ -182,24 +184,48 @@ def test_no_snapshot_of_another_moment() -> None:
 def test_what_the_image_does_not_keep_is_in_the_snapshot_all_the_same() -> None:
     files = MemoryFiles()
     log = led(files)
-    kept = UserScramCredentialRecord(name="alice", mechanism=1, salt=b"s", iterations=2)
+    kept = DelegationTokenRecord(token_id="1", owner="alice", max_timestamp=2)
     for change in (
-        UserScramCredentialRecord(name="alice", mechanism=1, salt=b"old", iterations=1),
-        UserScramCredentialRecord(name="bob", mechanism=1),
-        RemoveUserScramCredentialRecord(name="bob", mechanism=1),
+        DelegationTokenRecord(token_id="1", owner="alice", max_timestamp=1),
+        DelegationTokenRecord(token_id="2", owner="bob"),
+        RemoveDelegationTokenRecord(token_id="2"),
         kept,
     ):
         log.append([change], NOW)
     for _ in range(2):  # The second is of what was read from the first.
         finish(begun(files, log))
-        path = f"{FOLDER}/{find_checkpoints(files, FOLDER)[-1].name}"
-        assert [c for c in read_checkpoint(files, path) if not held(c)] == [kept]
+        assert [c for c in newest_snapshot(files) if isinstance(c, TOKENS)] == [kept]
         log = open_log(files)
         log.begin_epoch(NOW)
 
 
-def held(change: Change) -> bool:
-    return not isinstance(change, UserScramCredentialRecord | RemoveUserScramCredentialRecord)
+TOKENS = (DelegationTokenRecord, RemoveDelegationTokenRecord)
+
+
+def newest_snapshot(files: Files) -> list[Change]:
+    path = f"{FOLDER}/{find_checkpoints(files, FOLDER)[-1].name}"
+    return list(read_checkpoint(files, path))
+
+
+def test_credentials_are_in_the_snapshot_as_they_were_set_last() -> None:
+    files = MemoryFiles()
+    log = led(files)
+    for change in (
+        credential("alice", salt=b"old"),
+        credential("bob"),
+        credential("alice", salt=b"new"),
+        RemoveUserScramCredentialRecord(name="bob", mechanism=1),
+    ):
+        log.append([change], NOW)
+    image = image_in(files, log)
+    finish(begun(files, log))
+    newest = [c for c in newest_snapshot(files) if isinstance(c, UserScramCredentialRecord)]
+    assert newest == [credential("alice", salt=b"new")]
+    log.close()
+    files.remove(f"{FOLDER}/{0:020}.log")
+    again = open_log(files, clean=True).image
+    assert again.scram_credentials == image.scram_credentials
+    assert len(again.scram_credentials) == 1
 
 
 def test_a_commit_is_one_batch_though_it_is_larger_than_a_segment() -> None:

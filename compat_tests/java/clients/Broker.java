@@ -25,6 +25,8 @@ final class Broker {
     static final Duration A_MOMENT = Duration.ofMillis(100);
     private static final long PATIENCE_NS = Duration.ofSeconds(60).toNanos();
 
+    private static final Map<String, String> LOGIN = login(System.getenv("SASL_MECHANISM"));
+
     private final String bootstrap;
 
     Broker(String bootstrap) {
@@ -109,6 +111,20 @@ final class Broker {
         }
     }
 
+    /** The settings that say who the client is; none where nobody asks. */
+    private static Map<String, String> login(String mechanism) {
+        if (mechanism == null) {
+            return Map.of();
+        }
+        String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
+        return Map.of(
+            "security.protocol", "SASL_PLAINTEXT",
+            "sasl.mechanism", mechanism,
+            "sasl.jaas.config", String.format(
+                "org.apache.kafka.common.security.%s required username=\"%s\" password=\"%s\";",
+                module, System.getenv("SASL_USERNAME"), System.getenv("SASL_PASSWORD")));
+    }
+
     private static boolean isListed(Admin admin, String topic) throws Exception {
         return admin.listTopics().names().get().contains(topic);
     }
@@ -116,6 +132,7 @@ final class Broker {
     private Properties properties(Map<String, String> settings) {
         Properties properties = new Properties();
         properties.put("bootstrap.servers", bootstrap);
+        properties.putAll(LOGIN);
         properties.putAll(settings);
         return properties;
     }

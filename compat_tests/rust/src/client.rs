@@ -1,5 +1,6 @@
 //! rdkafka, as the scenarios use it: fresh connections for each call.
 
+use std::env;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
@@ -30,6 +31,11 @@ impl Client {
     fn config(&self) -> ClientConfig {
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", &self.bootstrap);
+        if let Ok(mechanism) = env::var("SASL_MECHANISM") {
+            config.set("security.protocol", "SASL_PLAINTEXT").set("sasl.mechanism", mechanism);
+            config.set("sasl.username", env::var("SASL_USERNAME").unwrap_or_default());
+            config.set("sasl.password", env::var("SASL_PASSWORD").unwrap_or_default());
+        }
         config
     }
 

@@ -67,6 +67,9 @@ _CRC = Struct(">I")
 _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
 
+ATTRIBUTES_LOW_BYTE = 22
+"""All bits of the attributes that mean anything stand in it."""
+
 _LENGTH_POSITION = 8
 _LEADER_EPOCH_POSITION = 12
 _CRC_POSITION = 17

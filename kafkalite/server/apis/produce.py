@@ -34,7 +34,12 @@ from kafkalite.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kafkalite.protocol.records.batch import COMPRESSION_BITS, HEADER_SIZE, TRANSACTIONAL_BIT
+from kafkalite.protocol.records.batch import (
+    ATTRIBUTES_LOW_BYTE,
+    COMPRESSION_BITS,
+    HEADER_SIZE,
+    TRANSACTIONAL_BIT,
+)
 from kafkalite.protocol.records.compression import Compression
 from kafkalite.replica.held_back import ACKS_NONE, VALID_ACKS
 from kafkalite.server.apis.api import Api
@@ -53,15 +58,14 @@ API = Api(
 )
 
 _FIRST_VERSION_WITH_ZSTD = 7
-_ATTRIBUTES_LOW_BYTE = 22
-"""Of a batch: the transactional bit and the codec are in it."""
 
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> bytes | ProduceResponse | Parked | None:
     """Append each partition's batch in the order of the request."""
     if request.acks not in VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-    is_transactional = _check_attributes(ctx, request)
+    # Shapes are of no transaction, and of versions that know zstd.
+    is_transactional = ctx.shape is None and _check_attributes(ctx, request)
     order, replicas = ctx.services.produce_order, ctx.services.replicas
     if not (is_transactional or order.lines or replicas.recompresses):
         return append(ctx, request) if ctx.shape is None else append_known(ctx, request, ctx.shape)
@@ -102,7 +106,7 @@ def _check_attributes(ctx: RequestContext, request: ProduceRequest) -> bool:
             records = data.records
             if not isinstance(records, memoryview) or len(records) < HEADER_SIZE:
                 continue
-            attributes = records[_ATTRIBUTES_LOW_BYTE]
+            attributes = records[ATTRIBUTES_LOW_BYTE]
             if attributes & TRANSACTIONAL_BIT:
                 if request.transactional_id is None:
                     raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
