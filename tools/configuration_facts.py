@@ -9,8 +9,14 @@ from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
 
-_READ_ELSEWHERE = frozenset({"log.dir", "log.dirs", "metadata.log.dir", "broker.id"})
-"""By the command line, which opens the folders, and by the view itself."""
+_READ_ELSEWHERE = frozenset(
+    {
+        *("log.dir", "log.dirs", "metadata.log.dir", "broker.id"),
+        *("sasl.jaas.config", "sasl.server.callback.handler.class"),
+    }
+)
+"""By the command line, which opens the folders, by the view itself, and by `config.sasl`, of one
+mechanism of one listener."""
 
 
 @cache

@@ -45,7 +45,11 @@ OLDER = frozenset(_OLDER.split())
 
 _OF_ZOOKEEPER = ("leader.imbalance.per.broker.percentage",)
 """Others that act over it alone."""
-_OF_A_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>ssl\..+)")
+_OF_A_LISTENER = re.compile(
+    r"listener\.name\.[^.]+\."
+    r"(?:(?P<tls>ssl\..+)|(?:[^.]+\.)?(?P<sasl>sasl\..+|connections\.max\.reauth\.ms))"
+)
+"""Of SASL a mechanism may be named besides."""
 _OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
 _OF_PARTS_BEGIN = (
     "config.providers.",
@@ -98,10 +102,10 @@ def kind_of(name: str) -> Kind:
 
 
 def of_all_listeners(name: str) -> str:
-    """The key that a listener's own setting of TLS, `listener.name.NAME.ssl...`, is one of; any
-    other name as it is."""
+    """The key that a listener's own setting of TLS or SASL, `listener.name.NAME.ssl...` or
+    `listener.name.NAME.MECHANISM.sasl...`, is one of; any other name as it is."""
     own = _OF_A_LISTENER.fullmatch(name)
-    return name if own is None else own["key"]
+    return name if own is None else own["tls"] or own["sasl"]
 
 
 def is_of_clients_too(name: str) -> bool:

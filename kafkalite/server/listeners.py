@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
@@ -10,15 +11,29 @@ from kafkalite.metadata.image import Endpoint
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Network
+from kafkalite.security.principals import ANONYMOUS, KafkaPrincipal
 from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.connection import Handle
 from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.server.request import Session
-from kafkalite.server.secured import accepting, dialing
+from kafkalite.server.secured import accepting, dialing, sasl_mechanisms
+
+if TYPE_CHECKING:
+    from kafkalite.security.mechanisms import Mechanisms
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
+
+
+class OpenGate(Protocol):
+    """Makes what stands before dispatch on a listener where clients have to say who they are."""
+
+    def __call__(
+        self, mechanisms: Mechanisms, complaints: Complaints, max_request_bytes: int
+    ) -> Handle[Session]:
+        """`max_request_bytes` of those who are in."""
+        ...
 
 
 class Listeners:
@@ -35,24 +50,32 @@ class Listeners:
         self._networks = [
             accepting(network, clock, config, each.name, self._complaints) for each in self._wanted
         ]
+        self._mechanisms = [sasl_mechanisms(config, each) for each in self._wanted]
         self._network = network
         self._clock = clock
         self._checks_views = checks_views
         self._limits = _limits(config)
         self._started: list[ServerListener[Session]] = []
 
-    def start(self, handle: Handle[Session]) -> None:
-        """Listen on all of them. `OSError` when an address cannot be had."""
+    def start(self, handle: Handle[Session], open_gate: OpenGate | None = None) -> None:
+        """Listen on all of them. `OSError` when an address cannot be had. Without `open_gate` no
+        client is asked who it is."""
         pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
         counts = ConnectionCounts()
-        for wanted, network in zip(self._wanted, self._networks, strict=True):
+        every = zip(self._wanted, self._networks, self._mechanisms, strict=True)
+        for wanted, network, mechanisms in every:
+            handle_first: Handle[Session] = handle
+            principal: KafkaPrincipal | None = ANONYMOUS
+            if mechanisms is not None and open_gate is not None:
+                most = self._limits.max_request_bytes
+                handle_first, principal = open_gate(mechanisms, self._complaints, most), None
             listener = ServerListener(
                 network,
                 self._clock,
                 pool,
-                handle,
-                new_session=partial(Session, wanted.name, wanted.advertised),
-                limits=self._limits,
+                handle_first,
+                new_session=partial(Session, wanted.name, wanted.advertised, principal),
+                limits=_until_let_in(self._limits, mechanisms),
                 counts=counts,
                 complaints=self._complaints,
                 checks_views=self._checks_views,
@@ -69,8 +92,8 @@ class Listeners:
         """Hold new connections to these settings, whatever the first ones were. `KafkaError` for
         settings that make no sense."""
         self._limits = _limits(config)
-        for listener in self._started:
-            listener.limits = self._limits
+        for listener, mechanisms in zip(self._started, self._mechanisms, strict=True):
+            listener.limits = _until_let_in(self._limits, mechanisms)
 
     async def stop(self, until_ms: int) -> None:
         """Accept no more, let answers leave until that time, and return when all is closed."""
@@ -96,6 +119,12 @@ class Listeners:
             for wanted, listener in zip(self._wanted, self._started, strict=True)
             if wanted.advertised is not None
         )
+
+
+def _until_let_in(limits: ConnectionLimits, mechanisms: Mechanisms | None) -> ConnectionLimits:
+    if mechanisms is None:
+        return limits
+    return limits._replace(max_request_bytes=mechanisms.settings.max_token_bytes)
 
 
 def _limits(config: BrokerConfig) -> ConnectionLimits:

@@ -14,7 +14,7 @@ from kafkalite.config.listeners import ListenersError, is_controller_alone, pars
 from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
-from kafkalite.server.secured import check_key_stores
+from kafkalite.server.secured import check_security
 
 _log = getLogger(__name__)
 
@@ -93,7 +93,7 @@ def make_config(settings: Mapping[str, str], *, port: object, location: str) -> 
                 "log.dirs": location,
             }
         )
-        check_key_stores(config)
+        check_security(config)
         parse_ip_limits(config)
     except ListenersError as error:
         remedy = f"; {error.remedy}" if error.remedy else ""

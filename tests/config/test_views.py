@@ -10,7 +10,8 @@ from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 
 NOT_IN_TOPIC_VIEW = ("remote.", "local.", "errors.", "internal.")
-NOT_IN_BROKER_VIEW = {"broker.id", "log.dir"} | {
+OF_A_MECHANISM = {"sasl.jaas.config", "sasl.server.callback.handler.class"}
+NOT_IN_BROKER_VIEW = {"broker.id", "log.dir", *OF_A_MECHANISM} | {
     synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }
 NOT_IN_BROKER_VIEW.remove("log.flush.scheduler.interval.ms")  # It says when to look, too.
