@@ -143,8 +143,8 @@ def _warnings(given: Mapping[str, Given]) -> Iterable[str]:
     authorizer = given.get(_AUTHORIZER)
     if authorizer is not None and authorizer.value.strip():
         yield (
-            f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: nobody is asked who they "
-            "are, and everybody may do everything"
+            f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: everybody whom a "
+            "listener lets in may do everything"
         )
     yield from _of_other_nodes(given)
 
