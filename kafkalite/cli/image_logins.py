@@ -4,11 +4,12 @@ variables of settings.
 | image | variables |
 | --- | --- |
 | apache/kafka, confluentinc/cp-kafka | KAFKA_OPTS and others of Java, with -Djava.security.auth.login.config=FILE |
-| bitnami/kafka | KAFKA_CLIENT_USERS, KAFKA_CLIENT_PASSWORDS, KAFKA_INTER_BROKER_{USER,PASSWORD}, KAFKA_CONTROLLER_{USER,PASSWORD} |
+| bitnami/kafka | KAFKA_CLIENT_USERS, KAFKA_CLIENT_PASSWORDS, KAFKA_INTER_BROKER_USER, KAFKA_INTER_BROKER_PASSWORD |
 
 The third makes a login for each listener of its map of protocols that speaks SASL, and each
 mechanism: all clients for PLAIN, and on the brokers' own listener the brokers' user besides, as
-whom they log in. What a setting says itself is stronger.
+whom they log in. What a setting says itself is stronger. The controllers' user and password are for a
+listener that nobody needs here.
 
 Differs: bitnami's image also makes the clients users of SCRAM, when it makes a cluster. Here they
 are made by AlterUserScramCredentials (kafka-configs), and a warning says so.
@@ -40,15 +41,12 @@ OPTIONS: Final = (
 _FILE_VARIABLE: Final = "KAFKA_" + FILE.upper().replace(".", "_")
 _NAMES_FILE: Final = re.compile(r"""(?<!\S)["']?-Djava\.security\.auth\.login\.config=(\S+)""")
 _CLIENTS: Final = "KAFKA_CLIENT_USERS"
-_PASSWORDS: Final = "KAFKA_CLIENT_PASSWORDS"  # noqa: S105  # a variable's name.
-OF_BITNAMI: Final = (_CLIENTS, _PASSWORDS, "KAFKA_INTER_BROKER_USER", "KAFKA_CONTROLLER_USER")
+_PASSWORDS: Final = "KAFKA_CLIENT_PASSWORDS"
 _DEFAULTS: Final = {
     _CLIENTS: "user",
     _PASSWORDS: "bitnami",
     "KAFKA_INTER_BROKER_USER": "user",
     "KAFKA_INTER_BROKER_PASSWORD": "bitnami",
-    "KAFKA_CONTROLLER_USER": "controller_user",
-    "KAFKA_CONTROLLER_PASSWORD": "bitnami",
     "KAFKA_CFG_SASL_ENABLED_MECHANISMS": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
     "KAFKA_CFG_INTER_BROKER_LISTENER_NAME": "INTERNAL",
     "KAFKA_CFG_CONTROLLER_LISTENER_NAMES": "CONTROLLER",

@@ -185,7 +185,7 @@ def test_what_has_no_effect_is_one_line_without_values() -> None:
 def test_an_authorizer_that_is_not_there_is_a_warning() -> None:
     name = "authorizer.class.name"
     assert notes({name: "org.example.Acls"}) == [
-        f"warning: {name} (server.properties) has no effect: nobody is asked who they are, and "
-        "everybody may do everything"
+        f"warning: {name} (server.properties) has no effect: everybody whom a listener lets "
+        "in may do everything"
     ]
     assert notes({name: " "}) == []
