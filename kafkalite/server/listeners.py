@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from kafkalite.config.listeners import ListenerConfig, parse_ip_limits, parse_listeners
+from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.metadata.image import Endpoint
 from kafkalite.ports.clock import Clock
@@ -21,6 +21,7 @@ from kafkalite.server.secured import accepting, dialing, sasl_mechanisms
 
 if TYPE_CHECKING:
     from kafkalite.security.mechanisms import Mechanisms
+    from kafkalite.server.own_connections import OwnConnections
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
@@ -56,26 +57,27 @@ class Listeners:
         self._checks_views = checks_views
         self._limits = _limits(config)
         self._started: list[ServerListener[Session]] = []
-        self._within: tuple[Network, ServerListener[Session]] | None = None
-        """For this process, once it has asked for it where everybody is asked who they are."""
+        self._own: OwnConnections | None = None
 
     def start(self, handle: Handle[Session], open_gate: OpenGate | None = None) -> None:
         """Listen on all of them. `OSError` when an address cannot be had. Without `open_gate` no
         client is asked who it is."""
-        self._handle = handle
-        self._pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
+        pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
         counts = ConnectionCounts()
         every = zip(self._wanted, self._networks, self._mechanisms, strict=True)
         for wanted, network, mechanisms in every:
             handle_first: Handle[Session] = handle
             principal: KafkaPrincipal | None = ANONYMOUS
             if mechanisms is not None and open_gate is not None:
-                most = self._limits.max_request_bytes
-                handle_first, principal = open_gate(mechanisms, self._complaints, most), None
+                handle_first, principal = self._gated(handle, mechanisms, open_gate), None
+            elif wanted.has_tls:
+                from kafkalite.server.certificate_gate import naming_clients  # Of use to few.
+
+                handle_first = naming_clients(handle)
             listener = ServerListener(
                 network,
                 self._clock,
-                self._pool,
+                pool,
                 handle_first,
                 new_session=partial(Session, wanted.name, wanted.advertised, principal),
                 limits=_until_let_in(self._limits, mechanisms),
@@ -86,29 +88,28 @@ class Listeners:
             listener.start(wanted.bound.host, wanted.bound.port)
             self._started.append(listener)
 
+    def _gated(
+        self, handle: Handle[Session], mechanisms: Mechanisms, open_gate: OpenGate
+    ) -> Handle[Session]:
+        most = self._limits.max_request_bytes
+        return self._own_connections().let_in(
+            handle, open_gate(mechanisms, self._complaints, most), most
+        )
+
+    def _own_connections(self) -> OwnConnections:
+        if self._own is None:
+            from kafkalite.server.own_connections import OwnConnections  # Of use to few.
+
+            self._own = OwnConnections()
+        return self._own
+
     def network_to(self, name: str | None = None) -> Network:
-        """To that listener from this process, which shows nothing and is let in; None: to the
-        first. After the start."""
-        wanted = next(each for each in self._wanted if name in (None, each.name))
-        if wanted.has_sasl:
-            return self._way_within(wanted)
-        return dialing(self._network, self._clock, self._config, wanted.name, itself=True)
-
-    def _way_within(self, wanted: ListenerConfig) -> Network:
-        if self._within is None:
-            from kafkalite.server.door_within import DoorWithin
-
-            door = DoorWithin(self._clock)
-            listener = ServerListener(
-                door,
-                self._clock,
-                self._pool,
-                self._handle,
-                new_session=partial(Session, wanted.name, wanted.advertised),
-            )
-            listener.start("", 0)
-            self._within = (door, listener)
-        return self._within[0]
+        """To that listener from this process, which need not say who it is; None: to the first."""
+        name = name or self._wanted[0].name
+        network = self._network
+        if any(each.name == name and each.has_sasl for each in self._wanted):
+            network = self._own_connections().through(network)
+        return dialing(network, self._clock, self._config, name, itself=True)
 
     def limit(self, config: BrokerConfig) -> None:
         """Hold new connections to these settings, whatever the first ones were. `KafkaError` for
@@ -119,18 +120,14 @@ class Listeners:
 
     async def stop(self, until_ms: int) -> None:
         """Accept no more, let answers leave until that time, and return when all is closed."""
-        for listener in self._all:
+        for listener in self._started:
             await listener.stop(until_ms)
 
     def hang_up(self) -> None:
         """Close every connection at once."""
-        for listener in self._all:
+        for listener in self._started:
             for connection in list(listener.connections):
                 connection.close()
-
-    @property
-    def _all(self) -> list[ServerListener[Session]]:
-        return [*self._started, *([] if self._within is None else [self._within[1]])]
 
     @property
     def addresses(self) -> tuple[Address, ...]:

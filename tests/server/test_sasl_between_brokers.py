@@ -1,5 +1,4 @@
-"""Brokers that say to each other who they are, over the network in memory; and a process that asks
-its own broker."""
+"""Brokers that say to each other who they are, over the network in memory."""
 
 from __future__ import annotations
 
@@ -9,11 +8,9 @@ import pytest
 
 from kafkalite.config.listeners import ListenersError
 from kafkalite.config.views import BrokerConfig
-from kafkalite.ports.network import Address
 from kafkalite.server.secured import inter_broker_login_to
-from kafkalite.testing.first_topics import create_topics
 from kafkalite.testing.simulation import Simulation
-from tests.server.running import PORT, simulated, start
+from tests.server.running import PORT, simulated
 from tests.server.running_cluster import three_brokers
 
 JAAS = "listener.name.internal.plain.sasl.jaas.config"
@@ -61,16 +58,6 @@ async def test_brokers_that_do_not_know_each_other_say_so(
     told = [each.getMessage() for each in caplog.records if "log in" in each.getMessage()]
     assert "does not let this one log in: Authentication failed" in told[0]
     assert len(told) < 200, "a flood of them is summed up"
-
-
-@simulated
-async def test_a_broker_reaches_itself_where_everybody_is_asked(simulation: Simulation) -> None:
-    """For topics that it is to have from the start; with a key to nothing."""
-    async with start(simulation, settings=INTERNAL) as running:
-        network, anywhere = running.broker.network_to("INTERNAL"), Address("anywhere", 1)
-        for name in ("first", "second"):
-            assert await create_topics(network, anywhere, {name: 1}, {}) == []
-        assert running.broker.image.topics.keys() == {"first", "second"}
 
 
 @pytest.mark.parametrize(
