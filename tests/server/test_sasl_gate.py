@@ -210,6 +210,7 @@ async def test_a_client_that_leaves_while_it_waits_to_be_refused(simulation: Sim
         await Talk(wire).send(SaslAuthenticateRequest(auth_bytes=b""), 1)
         assert sessions_in_memory() == before + 1
         wire.close()
+        del wire  # Its link knows the other end.
         await simulation.sleep(100)
         assert sessions_in_memory() == before, "a timer has it"
 
