@@ -7,6 +7,7 @@ release, one of a part that is plugged into a broker and reads its file, or unkn
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from enum import Enum, auto
 
 from kafkalite.config.broker_keys import BROKER_KEYS
@@ -131,6 +132,13 @@ def key_of(name: str) -> ConfigKey | None:
     from kafkalite.config.described_keys import broker_keys, internal_keys
 
     return broker_keys().get(name) or internal_keys().get(name)
+
+
+def meant_by(name: str, given: Container[str]) -> str | None:
+    """The `nearest` to an unknown name. None besides where that key is among those `given`: then
+    it was not what was meant, and to say it again helps nobody."""
+    meant = nearest(name)
+    return None if meant is None or meant in given else meant
 
 
 def nearest(name: str) -> str | None:

@@ -103,7 +103,7 @@ class Dispatcher:
         header, position = read_request_header(frame)
         request: Request
         request, _ = decode_prefix(api.request, version, frame, position)
-        if isinstance(request, ProduceRequest):
+        if self._interceptor is None and isinstance(request, ProduceRequest):
             self._shapes.learn(
                 connection.session, request, version, header.client_id, frame, position
             )
