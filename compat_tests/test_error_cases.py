@@ -25,7 +25,7 @@ from kafkalite.server.apis.table import APIS
 SERVED = {None, *(int(module.API.key) for module in APIS)}
 """Keys of the APIs; None: frames that are no request of the schemas."""
 NOT_SERVED = "the API is not served yet"
-LATER = {"sasl-": NOT_SERVED}
+LATER: dict[str, str] = {}
 """How names begin of cases that are not put to kafkalite yet, though the row names an API that is
 served, or none; and why."""
 DIFFERS = {

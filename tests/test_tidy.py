@@ -35,11 +35,11 @@ LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
 LONG_HANDLERS: dict[str, str] = {}
 FOLDERS = ("kafkalite", "tests", "compat_tests", "tools", "benchmarks")
-PURE = ("config", "controller", "coordinator", "metadata", "protocol", "replica")
+PURE = ("config", "controller", "coordinator", "metadata", "protocol", "replica", "security")
 """Packages whose every file is covered by its own test file."""
 WITHOUT_TWIN: dict[str, str] = {
     f"kafkalite/config/{subject}_keys.py": "a table: tests/config/test_broker_keys.py judges all"
-    for subject in ("cluster", "coordinator", "log", "network")
+    for subject in ("cluster", "coordinator", "log", "network", "sasl")
 }
 NOT_IMPORTED: dict[str, str] = {
     "kafkalite.__main__": "`python -m kafkalite` and the command run it",

@@ -16,6 +16,7 @@ from compat_tests import (
     test_consumer_groups,
     test_error_cases,
     test_java_requests,
+    test_sasl,
     test_transaction_answers,
     test_wire_replay,
 )
@@ -55,6 +56,11 @@ _ALONE: dict[Version, Callable[..., None]] = {
         (key, version): test_consumer_groups.test_the_answer_is_kafkas
         for key in (ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE)
         for version in TALKED_IN
+    },
+    **{
+        (key, version): test_sasl.test_every_exchange_goes_as_with_kafka
+        for key, versions in ((ApiKey.SASL_HANDSHAKE, 2), (ApiKey.SASL_AUTHENTICATE, 3))
+        for version in range(versions)
     },
 }
 """Answers that have a test of their own."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 from functools import cache
 
 from kafkalite.config.broker_keys import BROKER_KEYS
+from kafkalite.config.known import OF_A_MECHANISM
 from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
 
-_READ_ELSEWHERE = frozenset({"log.dir", "log.dirs", "metadata.log.dir", "broker.id"})
-"""By the command line, which opens the folders, and by the view itself."""
+_READ_ELSEWHERE = frozenset(
+    {
+        *("log.dir", "log.dirs", "metadata.log.dir", "broker.id"),
+        *OF_A_MECHANISM,
+    }
+)
+"""By the command line, which opens the folders, by the view itself, and by `config.sasl`, of one
+mechanism of one listener."""
 
 
 @cache

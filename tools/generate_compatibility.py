@@ -49,6 +49,7 @@ _AREAS = {
     "replica/": "Replication",
     "log/": "Log on disk",
     "protocol/": "Protocol",
+    "security/": "Security",
     "config/": "Settings",
     "": "Elsewhere",
 }

@@ -5,8 +5,8 @@ A host may be a name that exists in a container only (`kafka`, `broker`). Where 
 the broker listens on this machine's own addresses at that port: what was written for a container
 then starts on a laptop, and is reached from nowhere else.
 
-Kafka differs: it speaks SASL. Here a listener that wants it is left out where another one remains;
-where none does, `config.listeners` refuses to start.
+Kafka differs: it speaks Kerberos. Here a listener that wants nothing but that (GSSAPI, by SASL) is
+left out where another one remains; where none does, `config.sasl` refuses to start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from kafkalite.config.listeners import (
     LISTENERS,
     PLAINTEXT,
     PROTOCOL_MAP,
-    SPOKEN,
     is_controller_alone,
     parse_protocols,
 )
@@ -57,10 +56,14 @@ def _leave_out_unspoken(values: dict[str, str]) -> list[str]:
         return []
     controllers = _names(values.get(CONTROLLERS, ""))
     unspoken = {
-        name: protocols[name]
+        name
         for name in map(_name, values[LISTENERS].split(","))
-        if name not in controllers and protocols.get(name, PLAINTEXT) not in SPOKEN
+        if name not in controllers
+        and protocols.get(name, PLAINTEXT).startswith("SASL")
+        and _wants_kerberos(values, name)
     }
+    if not unspoken:
+        return []
     told = values.get(ADVERTISED, values[LISTENERS])
     if all(_name(entry) in {*unspoken, *controllers} for entry in told.split(",")):
         return []
@@ -71,10 +74,21 @@ def _leave_out_unspoken(values: dict[str, str]) -> list[str]:
     if _name(values.get(INTER_BROKER_NAME, "")) in unspoken:
         del values[INTER_BROKER_NAME]
     return [
-        f"warning: the listener {name} is left out: its security protocol is {protocol}, but only "
-        f"{' and '.join(SPOKEN)} are spoken yet"
-        for name, protocol in unspoken.items()
+        f"warning: the listener {name} is left out: its sasl.enabled.mechanisms is GSSAPI "
+        "(Kerberos), which is not spoken here"
+        for name in sorted(unspoken)
     ]
+
+
+def _wants_kerberos(values: dict[str, str], listener: str) -> bool:
+    """And nothing else."""
+    from kafkalite.config.sasl import spoken_mechanisms
+    from kafkalite.config.views import BrokerConfig
+
+    try:
+        return not spoken_mechanisms(BrokerConfig.of(values), listener)
+    except KafkaError:
+        return False
 
 
 def _listen_here(values: dict[str, str], resolves: Callable[[str], bool]) -> list[str]:

@@ -163,7 +163,7 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
 
     try:
         config = BrokerConfig.of(values)
-        _check_key_stores(config)
+        _check_security(config)
         parse_ip_limits(config)
     except ListenersError as error:
         set_at = {key: origins[key] for key in error.keys if key in origins}
@@ -177,12 +177,12 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     return config
 
 
-def _check_key_stores(config: BrokerConfig) -> None:
-    from kafkalite.server.secured import check_key_stores
+def _check_security(config: BrokerConfig) -> None:
+    from kafkalite.server.secured import check_security
 
     ends_at_once = raise_upon_interrupts()  # A key is in a file meanwhile, which has to go.
     try:
-        check_key_stores(config)
+        check_security(config)
     finally:
         if ends_at_once:
             end_at_once_upon_interrupts()

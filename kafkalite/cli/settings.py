@@ -7,6 +7,7 @@ variable is stronger than a mounted file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,8 @@ _VARIABLES_BEGIN = ("KAFKA_", "ALLOW_PLAINTEXT_LISTENER", "CLUSTER_ID")
 """Without one of these the environment sets nothing."""
 _KEY_STORES_BEGIN = ("KAFKA_SSL_", "KAFKA_TLS_", "KAFKA_CERTIFICATE_")
 """Without one of these it says nothing of key stores."""
+_LOGINS = re.compile("java.security.auth.login.config|SASL")
+"""Without this in a value it says nothing of logins."""
 
 
 class Settings(NamedTuple):
@@ -99,6 +102,12 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
 
         environment, variables = with_key_stores(environment)
         files = {**files, **variables}
+    logins: tuple[str, ...] = ()
+    if any(_LOGINS.search(value) for value in environment.values()):
+        from kafkalite.cli.image_logins import with_logins
+
+        environment, variables, logins = with_logins(environment)
+        files = {**files, **variables}
     found, listeners, cluster_id = read_environment(environment)
     for name, (value, origin) in found.items():
         found[name] = Given(value, files.get(origin, origin))
@@ -110,7 +119,7 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
         is_uuid(cluster_id.value) or listeners is not None or is_of_a_broker(settings)
     ):
         given["kafkalite.cluster.id"] = cluster_id
-    return notes
+    return [*notes, *logins]
 
 
 def _set_port(given: dict[str, Given], port: int) -> list[str]:

@@ -13,6 +13,7 @@ from kafkalite.config.coordinator_keys import COORDINATOR_KEYS
 from kafkalite.config.keys import INT, LONG, MAX_LONG, ConfigKey
 from kafkalite.config.log_keys import LOG_KEYS
 from kafkalite.config.network_keys import NETWORK_KEYS
+from kafkalite.config.sasl_keys import SASL_KEYS
 from kafkalite.config.topic_keys import TOPIC_KEYS
 
 _TOPIC_SYNONYMS = (
@@ -30,7 +31,7 @@ _TOPIC_SYNONYMS = (
 
 def _with_synonyms() -> dict[str, ConfigKey]:
     """The broker keys, with those that are a topic key under another name."""
-    tables = (NETWORK_KEYS, CLUSTER_KEYS, LOG_KEYS, COORDINATOR_KEYS, _TOPIC_SYNONYMS)
+    tables = (NETWORK_KEYS, SASL_KEYS, CLUSTER_KEYS, LOG_KEYS, COORDINATOR_KEYS, _TOPIC_SYNONYMS)
     keys = {key.name: key for table in tables for key in table}
     for topic_key in TOPIC_KEYS.values():
         for synonym in topic_key.synonyms:

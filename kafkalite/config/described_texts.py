@@ -26,10 +26,6 @@ client.quota.callback.class CLASS
     A Java class that decides which quota a client has.
 config.providers LIST =
     Names of providers that settings may take values from.
-connection.failed.authentication.delay.ms INT 0.. = 100
-    How long a connection that failed to authenticate is kept before it closes.
-connections.max.reauth.ms LONG = 0
-    How long a SASL session lasts before the client must authenticate anew; 0: for good.
 controller.quorum.append.linger.ms INT 0.. = 25
     How long the metadata quorum's leader gathers records before it writes.
 controller.quorum.auto.join.enable BOOLEAN = false
@@ -274,10 +270,6 @@ replication.quota.window.size.seconds INT 1.. = 1
     How long one of those samples spans.
 sasl.client.callback.handler.class CLASS
     The Java class that answers a SASL client's questions, as for its name and secret.
-sasl.enabled.mechanisms LIST = GSSAPI
-    The SASL mechanisms that clients may use.
-sasl.jaas.config PASSWORD
-    Logins for SASL, in the format of Java's JAAS.
 sasl.kerberos.kinit.cmd STRING = /usr/bin/kinit
     Where Kerberos' kinit is.
 sasl.kerberos.min.time.before.relogin LONG = 60000
@@ -312,8 +304,6 @@ sasl.login.retry.backoff.ms LONG = 100
     The first pause before a login is tried again.
 sasl.mechanism.controller.protocol STRING = GSSAPI
     The SASL mechanism between brokers and controllers.
-sasl.mechanism.inter.broker.protocol STRING = GSSAPI
-    The SASL mechanism among brokers.
 sasl.oauthbearer.allow.unverified.audience BOOLEAN = false
     Whether tokens are taken when no audience is expected of them.
 sasl.oauthbearer.allow.unverified.issuer BOOLEAN = false
@@ -372,10 +362,6 @@ sasl.oauthbearer.sub.claim.name STRING = sub
     The claim of a token that has its subject.
 sasl.oauthbearer.token.endpoint.url STRING
     Where tokens are asked for.
-sasl.server.callback.handler.class CLASS
-    The Java class that checks what SASL clients say of themselves.
-sasl.server.max.receive.size INT = 524288
-    The largest message of a SASL exchange.
 security.providers STRING
     Java classes that bring security algorithms.
 share.coordinator.append.linger.ms INT -1.. = -1

@@ -4,8 +4,8 @@ logins of JAAS for that mechanism.
 
 Source: Kafka's `SaslClientAuthenticator`, `SaslClientCallbackHandler`, `JaasContext`.
 
-Kafka differs: it starts where those have no username, and no broker gets through to another. Here
-one that has others beside it refuses to start. GSSAPI and OAUTHBEARER are not spoken between
+Kafka differs: it starts without a username there, and no broker gets through to another. Here one
+that has others beside it refuses to start. GSSAPI and OAUTHBEARER are not spoken between
 brokers here.
 """
 

@@ -7,6 +7,7 @@ release, one of a part that is plugged into a broker and reads its file, or unkn
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from enum import Enum, auto
 
 from kafkalite.config.broker_keys import BROKER_KEYS
@@ -44,7 +45,14 @@ OLDER = frozenset(_OLDER.split())
 
 _OF_ZOOKEEPER = ("leader.imbalance.per.broker.percentage",)
 """Others that act over it alone."""
-_OF_A_LISTENER = re.compile(r"listener\.name\.[^.]+\.(?P<key>ssl\..+)")
+_OF_A_LISTENER = re.compile(
+    r"listener\.name\.[^.]+\."
+    r"(?:(?P<tls>ssl\..+)"
+    r"|(?P<mechanism>[^.]+\.)?(?P<sasl>sasl\..+|connections\.max\.reauth\.ms))"
+)
+"""Of SASL a mechanism may be named besides."""
+OF_A_MECHANISM = ("sasl.jaas.config", "sasl.server.callback.handler.class")
+"""They act where one is named."""
 _OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
 _OF_PARTS_BEGIN = (
     "config.providers.",
@@ -84,7 +92,10 @@ class Kind(Enum):
 
 def kind_of(name: str) -> Kind:
     """What `name` is as a broker's setting."""
+    own = _OF_A_LISTENER.fullmatch(name)
     name = of_all_listeners(name)
+    if name in OF_A_MECHANISM and (own is None or own["mechanism"] is None):
+        return Kind.WITHOUT_EFFECT
     if name in BROKER_KEYS:
         return Kind.WITHOUT_EFFECT if name in NOT_YET | TIERED else Kind.ACTS
     if name.startswith("zookeeper.") or name in _OF_ZOOKEEPER:
@@ -97,10 +108,10 @@ def kind_of(name: str) -> Kind:
 
 
 def of_all_listeners(name: str) -> str:
-    """The key that a listener's own setting of TLS, `listener.name.NAME.ssl...`, is one of; any
-    other name as it is."""
+    """The key that a listener's own setting of TLS or SASL, `listener.name.NAME.ssl...` or
+    `listener.name.NAME.MECHANISM.sasl...`, is one of; any other name as it is."""
     own = _OF_A_LISTENER.fullmatch(name)
-    return name if own is None else own["key"]
+    return name if own is None else own["tls"] or own["sasl"]
 
 
 def is_of_clients_too(name: str) -> bool:
@@ -121,6 +132,13 @@ def key_of(name: str) -> ConfigKey | None:
     from kafkalite.config.described_keys import broker_keys, internal_keys
 
     return broker_keys().get(name) or internal_keys().get(name)
+
+
+def meant_by(name: str, given: Container[str]) -> str | None:
+    """The `nearest` to an unknown name. None besides where that key is among those `given`: then
+    it was not what was meant, and to say it again helps nobody."""
+    meant = nearest(name)
+    return None if meant is None or meant in given else meant
 
 
 def nearest(name: str) -> str | None:

@@ -17,9 +17,7 @@ Listeners named in `controller.listener.names` are the quorum's: they are read, 
 but those of a process that is a controller alone are all that it has. Nobody gets so far there that
 they would say who they are, so SASL is left away.
 
-What a listener of protocol SSL needs besides, `config.tls` reads.
-
-Kafka differs: SASL_PLAINTEXT and SASL_SSL are not spoken here yet; they are refused.
+What a listener needs besides that speaks TLS or SASL, `config.tls` and `config.sasl` read.
 """
 
 from __future__ import annotations
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 
 PLAINTEXT, SSL = "PLAINTEXT", "SSL"
 _SASL = "SASL_"
-SPOKEN = (PLAINTEXT, SSL)
-"""The security protocols that are."""
 LISTENERS = "listeners"
 ADVERTISED = "advertised.listeners"
 CONTROLLERS = "controller.listener.names"
@@ -88,7 +84,17 @@ class ListenerConfig(NamedTuple):
     """What its clients are told of this broker; None: nothing, since `advertised.listeners` leaves
     it out."""
     protocol: str = PLAINTEXT
-    """One of `SPOKEN`."""
+    """One of `PROTOCOLS`."""
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether what is said there is encrypted."""
+        return self.protocol.endswith(SSL)
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether clients say there who they are."""
+        return self.protocol.startswith(_SASL)
 
     @property
     def name(self) -> str:
@@ -108,7 +114,7 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
     protocols = parse_protocols(config.listener_security_protocol_map)
     if PROTOCOL_MAP not in config.settings:
         protocols.update(dict.fromkeys(config.controller_listener_names or (), PLAINTEXT))
-    all_bound = _parse_all(LISTENERS, config.listeners, protocols, controllers)
+    all_bound = _parse_all(LISTENERS, config.listeners, protocols)
     _check_ports(all_bound, config.listeners)
     if is_controller_alone(config.settings):
         return _of_a_controller(all_bound, protocols, controllers)
@@ -116,7 +122,7 @@ def parse_listeners(config: BrokerConfig) -> list[ListenerConfig]:
     if config.advertised_listeners is None:
         told = [ListenerAddress(each.name, "", 0) for each in bound]
     else:
-        told = _parse_all(ADVERTISED, config.advertised_listeners, protocols, controllers)
+        told = _parse_all(ADVERTISED, config.advertised_listeners, protocols)
         _check_advertised(told, all_bound)
     by_name = {each.name: each for each in told if each.name not in controllers}
     if not by_name:
@@ -210,9 +216,7 @@ def parse_protocols(text: str | None) -> dict[str, str]:
     return protocols
 
 
-def _parse_all(
-    key: str, texts: Sequence[str], protocols: dict[str, str], controllers: Container[str]
-) -> list[ListenerAddress]:
+def _parse_all(key: str, texts: Sequence[str], protocols: dict[str, str]) -> list[ListenerAddress]:
     """The entries of one setting, each with a name of its own."""
     shown = _shown(texts)
     found = []
@@ -224,13 +228,6 @@ def _parse_all(
         if name not in protocols:
             remedy = f"say it in {PROTOCOL_MAP}, such as {name}:{PLAINTEXT}"
             _refuse_list(key, texts, f"No security protocol defined for listener {name}", remedy)
-        if protocols[name] not in SPOKEN and name not in controllers:
-            _refuse(
-                f"Invalid value {text} for configuration {key}: its security protocol is "
-                f"{protocols[name]}, but only {' and '.join(SPOKEN)} are spoken yet",
-                *(key, PROTOCOL_MAP),
-                remedy=f"let one listener be {PLAINTEXT} or {SSL}",
-            )
         if not 0 <= port <= _MAX_PORT:
             # Kafka takes any int, and fails when it listens there.
             _refuse_list(key, texts, f"{match['port']} is not a port: 0 to {_MAX_PORT} are")

@@ -48,8 +48,7 @@ NETWORK_KEYS = (
         "listener.security.protocol.map",
         STRING,
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        "The security protocol of each listener's name: NAME:PROTOCOL. PLAINTEXT and SSL are"
-        " spoken; SASL is not yet.",
+        "The security protocol of each listener's name: NAME:PROTOCOL.",
     ),
     ConfigKey(
         "security.inter.broker.protocol",

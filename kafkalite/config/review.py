@@ -12,12 +12,19 @@ it (`server.lone_controller`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NoReturn
 
 from kafkalite.config.environment import BITNAMI_PREFIX, Given
 from kafkalite.config.keys import ConfigKey
-from kafkalite.config.known import Kind, is_of_clients_too, key_of, kind_of, nearest
+from kafkalite.config.known import (
+    Kind,
+    is_of_clients_too,
+    key_of,
+    kind_of,
+    meant_by,
+    of_all_listeners,
+)
 from kafkalite.config.listeners import CONTROLLERS, ROLES, is_controller_alone
 from kafkalite.config.relations import check_relations, names_with_relations
 from kafkalite.errors import ErrorCode, KafkaError
@@ -31,6 +38,7 @@ _VOTERS = "controller.quorum.voters"
 _BOOTSTRAP = "controller.quorum.bootstrap.servers"
 _QUORUM = (ROLES, CONTROLLERS, _VOTERS, _BOOTSTRAP)
 _AUTHORIZER = "authorizer.class.name"
+_MECHANISMS, _KERBEROS = "sasl.enabled.mechanisms", "GSSAPI"
 
 
 def review(given: Mapping[str, Given]) -> list[str]:
@@ -43,7 +51,7 @@ def review(given: Mapping[str, Given]) -> list[str]:
     kinds = {name: kind_of(name) for name in given}
     for name, kind in kinds.items():
         if kind is Kind.UNKNOWN and name.startswith(_OWN_PREFIX):
-            _refuse(_unknown(name, given[name]))
+            _refuse(_unknown(name, given[name], given))
         key = key_of(name) if kind in (Kind.ACTS, Kind.WITHOUT_EFFECT) else None
         if key is not None:
             _check(key, given[name])
@@ -117,10 +125,10 @@ def _check_relations(given: Mapping[str, Given]) -> None:
         raise KafkaError(error.code, f"{error.message}; see {' and '.join(places)}") from error
 
 
-def _unknown(name: str, given: Given) -> str:
+def _unknown(name: str, given: Given, all_given: Container[str]) -> str:
     if not name:  # Of `=x` in a file, which Kafka passes over without a word.
         return f"a value without a name ({given.origin}) sets nothing; expected NAME=VALUE"
-    meant = nearest(name)
+    meant = meant_by(name, all_given)
     shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
     hint = "" if meant is None else f"; the nearest is {meant}"
     return f"{shown} ({given.origin}) is no setting of a broker{hint}"
@@ -129,7 +137,7 @@ def _unknown(name: str, given: Given) -> str:
 def _of_unknown_names(given: Mapping[str, Given], kinds: Mapping[str, Kind]) -> Iterable[str]:
     for name, kind in kinds.items():
         if kind is Kind.UNKNOWN:
-            yield f"warning: {_unknown(name, given[name])}"
+            yield f"warning: {_unknown(name, given[name], given)}"
 
 
 def _of_a_lone_controller(roles: Given) -> str:
@@ -143,10 +151,22 @@ def _warnings(given: Mapping[str, Given]) -> Iterable[str]:
     authorizer = given.get(_AUTHORIZER)
     if authorizer is not None and authorizer.value.strip():
         yield (
-            f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: nobody is asked who they "
-            "are, and everybody may do everything"
+            f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: everybody whom a "
+            "listener lets in may do everything"
         )
+    yield from _of_kerberos(given)
     yield from _of_other_nodes(given)
+
+
+def _of_kerberos(given: Mapping[str, Given]) -> Iterable[str]:
+    """Where it is not all that is spoken: else its listener is left out, or refused."""
+    for name, (value, origin) in given.items():
+        mechanisms = [each.strip() for each in value.split(",")]
+        if of_all_listeners(name) == _MECHANISMS and _KERBEROS in mechanisms and mechanisms[1:]:
+            yield (
+                f"warning: {name} ({origin}): {_KERBEROS} is left out, since Kerberos is not spoken"
+                " here"
+            )
 
 
 def _of_other_nodes(given: Mapping[str, Given]) -> Iterable[str]:

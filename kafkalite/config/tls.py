@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, NoReturn
 
+from kafkalite.config.listener_settings import ListenerSettings
 from kafkalite.config.listeners import LISTENERS, ListenersError
 from kafkalite.config.views import BrokerConfig
-from kafkalite.errors import KafkaError
 
 PEM: Final = "PEM"
 KINDS: Final = ("JKS", "PKCS12", PEM)
@@ -25,6 +25,9 @@ VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
 _OLDER: Final = ("SSL", "SSLv2Hello", "SSLv2", "SSLv3", "TLSv1", "TLSv1.1")
 """Java takes them, and does not speak them either unless its own settings are changed."""
 _ANY: Final = "TLS"
+_SSL: Final = "ssl."
+_CLIENT_AUTH: Final = "ssl.client.auth"
+_NO_CERTIFICATE: Final = "none"
 _KEY_STORE: Final = "ssl.keystore."
 _TRUST_STORE: Final = "ssl.truststore."
 
@@ -68,10 +71,14 @@ class TlsSettings(NamedTuple):
     """For who dials: whether the certificate must be for the host that was dialed."""
 
 
-def tls_settings(config: BrokerConfig, listener: str) -> TlsSettings:
-    """Of a listener that speaks TLS. `ListenersError` for what contradicts itself or is missing."""
-    names = _Names(config, listener)
+def tls_settings(config: BrokerConfig, listener: str, *, has_sasl: bool = False) -> TlsSettings:
+    """Of a listener that speaks TLS; `has_sasl`: and SASL, so that clients need no certificate
+    unless that is said of this listener alone. `ListenersError` for what contradicts itself or is
+    missing."""
+    names = ListenerSettings(config, listener, (_SSL,))
     settings = _settings(names.config, names)
+    if has_sasl and not names.is_own(_CLIENT_AUTH):
+        settings = settings._replace(client_auth=_NO_CERTIFICATE)
     if settings.key_store is None:
         _refuse(
             f"The listener {listener} speaks SSL, and has no key store",
@@ -85,11 +92,11 @@ def tls_settings(config: BrokerConfig, listener: str) -> TlsSettings:
 def dialing_settings(settings: Mapping[str, str]) -> TlsSettings:
     """Of a client, whose settings have the same names. Errors as above, and `KafkaError` for a
     value that its key does not take."""
-    names = _Names(BrokerConfig.of(settings), "")
+    names = ListenerSettings(BrokerConfig.of(settings), "", (_SSL,))
     return _settings(names.config, names)
 
 
-def _settings(config: BrokerConfig, names: _Names) -> TlsSettings:
+def _settings(config: BrokerConfig, names: ListenerSettings) -> TlsSettings:
     return TlsSettings(
         key_store=_key_store(config, names),
         trust_store=_trust_store(config, names),
@@ -102,31 +109,7 @@ def _settings(config: BrokerConfig, names: _Names) -> TlsSettings:
     )
 
 
-class _Names:
-    """Under which names a listener's settings are set; and the settings as it sees them."""
-
-    def __init__(self, config: BrokerConfig, listener: str) -> None:
-        self._prefix = f"listener.name.{listener.lower()}."
-        start = f"{self._prefix}ssl."
-        self._own = {
-            name.removeprefix(self._prefix): text
-            for name, text in config.settings.items()
-            if name.startswith(start)
-        }
-        self.config = config
-        if self._own:
-            try:
-                self.config = BrokerConfig.of({**config.settings, **self._own})
-            except KafkaError as error:
-                names = tuple(f"{self._prefix}{name}" for name in self._own)
-                remedy = "mend it, or leave it out"
-                raise ListenersError(f"{self._prefix}: {error.message}", names, remedy) from error
-
-    def of(self, setting: str) -> str:
-        return f"{self._prefix}{setting}" if setting in self._own else setting
-
-
-def _key_store(config: BrokerConfig, names: _Names) -> Store | None:
+def _key_store(config: BrokerConfig, names: ListenerSettings) -> Store | None:
     kind = _kind(config.ssl_keystore_type, f"{_KEY_STORE}type", names)
     key, chain = config.ssl_keystore_key, config.ssl_keystore_certificate_chain
     password = config.ssl_keystore_password
@@ -172,7 +155,7 @@ def _key_store(config: BrokerConfig, names: _Names) -> Store | None:
     )
 
 
-def _trust_store(config: BrokerConfig, names: _Names) -> Store | None:
+def _trust_store(config: BrokerConfig, names: ListenerSettings) -> Store | None:
     kind = _kind(config.ssl_truststore_type, f"{_TRUST_STORE}type", names)
     password = config.ssl_truststore_password
     text = config.ssl_truststore_certificates
@@ -190,7 +173,12 @@ def _trust_store(config: BrokerConfig, names: _Names) -> Store | None:
 
 
 def _check_text(
-    kind: str, location: str | None, password: str | None, setting: str, names: _Names, prefix: str
+    kind: str,
+    location: str | None,
+    password: str | None,
+    setting: str,
+    names: ListenerSettings,
+    prefix: str,
 ) -> None:
     """Refuses what does not go together with PEM that stands in the settings themselves."""
     if kind != PEM:
@@ -210,7 +198,7 @@ def _check_text(
 
 
 def _of_file(
-    kind: str, location: str | None, password: str | None, names: _Names, prefix: str
+    kind: str, location: str | None, password: str | None, names: ListenerSettings, prefix: str
 ) -> str | None:
     """The file; None: there is none."""
     if location is None and password is not None:
@@ -224,7 +212,7 @@ def _of_file(
     return location
 
 
-def _refuse_password(names: _Names, prefix: str) -> NoReturn:
+def _refuse_password(names: ListenerSettings, prefix: str) -> NoReturn:
     _refuse(
         f"{prefix}password cannot be specified with PEM format.",
         names.of(f"{prefix}password"),
@@ -232,7 +220,7 @@ def _refuse_password(names: _Names, prefix: str) -> NoReturn:
     )
 
 
-def _kind(text: str, setting: str, names: _Names) -> str:
+def _kind(text: str, setting: str, names: ListenerSettings) -> str:
     # Java takes names of its own kinds in any case; PEM is Kafka's, and is not so.
     kind = text if text == PEM else text.upper()
     if kind not in KINDS or (kind == PEM and text != PEM):
@@ -244,7 +232,7 @@ def _kind(text: str, setting: str, names: _Names) -> str:
     return kind
 
 
-def _versions(config: BrokerConfig, names: _Names) -> tuple[str, ...]:
+def _versions(config: BrokerConfig, names: ListenerSettings) -> tuple[str, ...]:
     wanted = config.ssl_enabled_protocols or VERSIONS
     setting = names.of("ssl.enabled.protocols")
     for version in wanted:
@@ -264,7 +252,7 @@ def _versions(config: BrokerConfig, names: _Names) -> tuple[str, ...]:
     return spoken
 
 
-def _newest_version(config: BrokerConfig, names: _Names) -> str:
+def _newest_version(config: BrokerConfig, names: ListenerSettings) -> str:
     wanted = config.ssl_protocol
     setting = names.of("ssl.protocol")
     if wanted not in (_ANY, *VERSIONS):

@@ -137,6 +137,13 @@ class BrokerConfig(NamedTuple):
     ssl_protocol: str = "TLSv1.3"
     ssl_cipher_suites: tuple[str, ...] = ()
     ssl_endpoint_identification_algorithm: str = "https"
+    sasl_enabled_mechanisms: tuple[str, ...] = ("GSSAPI",)
+    """See `config.sasl`; what stands for one listener or mechanism alone is in `settings`."""
+    sasl_mechanism_inter_broker_protocol: str = "GSSAPI"
+    sasl_server_max_receive_size: int = 524_288
+    kafkalite_java_security_auth_login_config: str | None = None
+    connections_max_reauth_ms: int = 0
+    connection_failed_authentication_delay_ms: int = 100
     leader_imbalance_check_interval_seconds: int = 300
     unclean_leader_election_interval_ms: int = 300_000
     socket_request_max_bytes: int = 104_857_600

@@ -109,7 +109,8 @@ class Broker:
             self._services = parts.services
             self._housekeeping = parts.housekeeping
             self._upkeep = parts.upkeep
-            self._listeners.start(parts.new_dispatcher(self._interceptor).handle)
+            dispatcher = parts.new_dispatcher(self._interceptor)
+            self._listeners.start(dispatcher.handle, partial(parts.open_gate, dispatcher))
             self._session = storage.store.open_session(
                 config.node_id, parts.controller.on_store_event
             )

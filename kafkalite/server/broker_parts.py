@@ -46,7 +46,12 @@ from kafkalite.server.request import Services
 from kafkalite.server.storage import Storage
 
 if TYPE_CHECKING:
+    from kafkalite.metadata.scram import ScramCredential
+    from kafkalite.ports.complaints import Complaints
+    from kafkalite.security.mechanisms import Mechanisms
     from kafkalite.server.cluster_link import ClusterLink
+    from kafkalite.server.connection import Handle
+    from kafkalite.server.request import Session
 
 _log = logging.getLogger(__name__)
 
@@ -145,6 +150,33 @@ class BrokerParts:
         forwarding = link.forwarding(APIS, dispatcher.handled)
         dispatcher.forwarding = services.envelopes = forwarding
         return dispatcher
+
+    def open_gate(
+        self,
+        dispatcher: Dispatcher,
+        mechanisms: Mechanisms,
+        complaints: Complaints,
+        max_request_bytes: int,
+    ) -> Handle[Session]:
+        """See `OpenGate`."""
+        from kafkalite.server.sasl_gate import SaslGate  # Few brokers ask who somebody is.
+
+        gate = SaslGate(
+            mechanisms,
+            dispatcher,
+            self._find_credential,
+            self._ports.clock,
+            self._ports.entropy,
+            complaints,
+            max_request_bytes=max_request_bytes,
+        )
+        return gate.handle
+
+    def _find_credential(self, mechanism: str, user: str) -> ScramCredential | None:
+        from kafkalite.metadata.scram import ScramMechanism
+
+        number = ScramMechanism[mechanism.replace("-", "_")]
+        return self.image.scram_credential(number, user)
 
     def follow_settings(self, image: MetadataImage) -> BrokerConfig:
         """Act by what the metadata says of this broker, where that may change while it runs. The

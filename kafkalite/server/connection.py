@@ -2,8 +2,9 @@
 order.
 
 It knows neither sockets nor Kafka: the network fills it (`ports.network.Connection`), and `handle`,
-which is dispatch, gives the answer of each frame, or a `Pending` that is completed later. While one
-is pending the connection is read on, within limits, and its peer's end is seen at once.
+which is dispatch or stands before it, gives the answer of each frame, or a `Pending` that is
+completed later. While one is pending the connection is read on, within limits, and its peer's end
+is seen at once.
 
 Kafka differs: it takes up a connection's next request when the one before is answered. Here those
 behind a fetch or a join that waits are carried out already, and their answers wait for its own: so
@@ -68,7 +69,6 @@ class ClientConnection(Generic[S]):
         "_clock",
         "_complaints",
         "_farewells",
-        "_handle",
         "_held",
         "_in_turn",
         "_link",
@@ -78,6 +78,7 @@ class ClientConnection(Generic[S]):
         "_seen_progress",
         "_waiting",
         "_was_active",
+        "handle",
         "session",
         "space",
     )  # fmt: skip
@@ -98,7 +99,8 @@ class ClientConnection(Generic[S]):
         """`checks_views` proves for each request that its handler kept no view of it, at the price
         of a copy: for tests."""
         self.session = session
-        self._handle = handle
+        self.handle = handle
+        """May be replaced: the next frame goes to what it is then."""
         self._pool = pool
         self._clock = clock
         self._buffer = ReceiveBuffer(pool, max_request_bytes, self._stalled)
@@ -146,6 +148,10 @@ class ClientConnection(Generic[S]):
     def when_closed(self, call: Callable[[], None]) -> None:
         """Once, when the connection is closed, by whichever end."""
         self._farewells.append(call)
+
+    def limit_requests(self, max_request_bytes: int) -> None:
+        """From the next one on."""
+        self._buffer.limit_bytes = max_request_bytes
 
     # What the network calls.
 
@@ -221,7 +227,7 @@ class ClientConnection(Generic[S]):
                 if self._checks_views:
                     answer = self._handle_checked(frame)
                 else:
-                    answer = self._handle(self, frame)
+                    answer = self.handle(self, frame)
                     frame.release()
                 if type(answer) is list and not self._waiting.slots:
                     if self._out:
@@ -257,7 +263,7 @@ class ClientConnection(Generic[S]):
     def _handle_checked(self, frame: memoryview) -> Answer:
         copy = bytearray(frame)
         view = memoryview(copy)
-        answer = self._handle(self, view)
+        answer = self.handle(self, view)
         view.release()
         try:
             copy.clear()

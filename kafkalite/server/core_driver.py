@@ -33,6 +33,9 @@ _log = logging.getLogger(__name__)
 MAX_QUEUED = 10_000
 """Events that wait for an append; more are refused with a retriable error."""
 
+LOAD_AGAIN_MS = 1_000
+"""When a part of a core that it needs could not be loaded, and nobody waits who could ask again."""
+
 MANY_RECORDS = 500
 """Of one event: some milliseconds' worth of each step."""
 
@@ -80,6 +83,13 @@ class _Late(NamedTuple, Generic[E]):
     make: Callable[[], E]
 
 
+class _Due(NamedTuple, Generic[E]):
+    """The event of a timer that has fired."""
+
+    key: Hashable
+    event: E
+
+
 class _Parked(NamedTuple):
     """A reply that shows what is applied up to `offset`, and so waits until that is committed."""
 
@@ -123,7 +133,7 @@ class CoreDriver(Generic[E, R]):
         self._bystanders = bystanders
         self._settle = settle
         self._confirms = confirms
-        self._queue: deque[E | _Late[E]] = deque()
+        self._queue: deque[E | _Late[E] | _Due[E]] = deque()
         self._appending: Outcome[E, R] | None = None
         self._running = False
         self._next_step: Timer | None = None
@@ -196,22 +206,39 @@ class CoreDriver(Generic[E, R]):
         try:
             while self._queue and self._appending is None and self._closed is None:
                 event = self._queue.popleft()
-                self._decide(event.make() if isinstance(event, _Late) else event)
+                if isinstance(event, _Due):
+                    self._decide(event.event, event.key)
+                else:
+                    self._decide(event.make() if isinstance(event, _Late) else event)
         finally:
             self._running = False
 
-    def _decide(self, event: E) -> None:
+    def _decide(self, event: E, timer: Hashable | None = None) -> None:
+        """`timer`: the key of the one that fired."""
         try:
             outcome = self._core.decide(event, self._clock.now_ms())
         except KafkaError as error:
             self._refuse(event, error)
         except InvariantError:
             raise
+        except OSError as error:
+            # A core opens no file but those of its own code.
+            _log.warning("part of the code cannot be loaded: %s", error)
+            if event.token is None:
+                self._decide_later(event, timer)
+            else:
+                self._refuse(event, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         except Exception:  # noqa: BLE001  # A driver is where one bad event is answered and logged.
             _log.exception("The core could not decide on %r", event)
             self._refuse(event, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         else:
             self._go_on(outcome)
+
+    def _decide_later(self, event: E, timer: Hashable | None) -> None:
+        key = object() if timer is None else timer
+        if key not in self._timers:  # Else it was set anew meanwhile.
+            at = TimestampMs(self._clock.now_ms() + LOAD_AGAIN_MS)
+            self._set_timer(SetTimer(key, at, event))
 
     def _refuse(self, event: E, error: KafkaError) -> None:
         """A reply like any other: it shows the state that it was decided on. No frame below which
@@ -315,7 +342,8 @@ class CoreDriver(Generic[E, R]):
 
     def _fire(self, key: Hashable, event: E) -> None:
         del self._timers[key]
-        self.submit(event)
+        self._queue.append(_Due(key, event))
+        self._run()
 
 
 def ask_each(

@@ -103,7 +103,7 @@ class Dispatcher:
         header, position = read_request_header(frame)
         request: Request
         request, _ = decode_prefix(api.request, version, frame, position)
-        if isinstance(request, ProduceRequest):
+        if self._interceptor is None and isinstance(request, ProduceRequest):
             self._shapes.learn(
                 connection.session, request, version, header.client_id, frame, position
             )
@@ -113,6 +113,18 @@ class Dispatcher:
         if self._interceptor is not None:
             return self._intercepted(self._interceptor, module, ctx, request)
         return self._answer(module, ctx, request)
+
+    def refuse(self, frame: memoryview, why: KafkaError) -> list[Part] | None:
+        """What a request is answered with that is not looked at further; None: it wants no answer.
+        Errors as `handle`."""
+        header, position = read_request_header(frame)
+        module = self._find_api(header.request_api_key)
+        version = header.request_api_version
+        if module is None or not module.API.min_version <= version <= module.API.max_version:
+            raise ProtocolError(f"API key {header.request_api_key} is not served")
+        request, _ = decode_prefix(module.API.request, version, frame, position)
+        response = refusal_of(module, request, why)
+        return None if response is None else _frame(response, version, header.correlation_id)
 
     def _produce(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from kafkalite.config.listeners import parse_ip_limits, parse_listeners
 from kafkalite.config.views import BrokerConfig
@@ -10,15 +11,30 @@ from kafkalite.metadata.image import Endpoint
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Network
+from kafkalite.security.principals import ANONYMOUS, KafkaPrincipal
 from kafkalite.server.addresses import registered_endpoint
 from kafkalite.server.connection import Handle
 from kafkalite.server.listener import ConnectionCounts, ConnectionLimits, ServerListener
 from kafkalite.server.receive_buffer import BufferPool
 from kafkalite.server.request import Session
-from kafkalite.server.secured import accepting, dialing
+from kafkalite.server.secured import accepting, dialing, sasl_mechanisms
+
+if TYPE_CHECKING:
+    from kafkalite.security.mechanisms import Mechanisms
+    from kafkalite.server.own_connections import OwnConnections
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
+
+
+class OpenGate(Protocol):
+    """Makes what stands before dispatch on a listener where clients have to say who they are."""
+
+    def __call__(
+        self, mechanisms: Mechanisms, complaints: Complaints, max_request_bytes: int
+    ) -> Handle[Session]:
+        """`max_request_bytes` of those who are in."""
+        ...
 
 
 class Listeners:
@@ -35,24 +51,36 @@ class Listeners:
         self._networks = [
             accepting(network, clock, config, each.name, self._complaints) for each in self._wanted
         ]
+        self._mechanisms = [sasl_mechanisms(config, each) for each in self._wanted]
         self._network = network
         self._clock = clock
         self._checks_views = checks_views
         self._limits = _limits(config)
         self._started: list[ServerListener[Session]] = []
+        self._own: OwnConnections | None = None
 
-    def start(self, handle: Handle[Session]) -> None:
-        """Listen on all of them. `OSError` when an address cannot be had."""
+    def start(self, handle: Handle[Session], open_gate: OpenGate | None = None) -> None:
+        """Listen on all of them. `OSError` when an address cannot be had. Without `open_gate` no
+        client is asked who it is."""
         pool = BufferPool(_PARTIAL_FRAMES_BYTES, self._clock)
         counts = ConnectionCounts()
-        for wanted, network in zip(self._wanted, self._networks, strict=True):
+        every = zip(self._wanted, self._networks, self._mechanisms, strict=True)
+        for wanted, network, mechanisms in every:
+            handle_first: Handle[Session] = handle
+            principal: KafkaPrincipal | None = ANONYMOUS
+            if mechanisms is not None and open_gate is not None:
+                handle_first, principal = self._gated(handle, mechanisms, open_gate), None
+            elif wanted.has_tls:
+                from kafkalite.server.certificate_gate import naming_clients  # Of use to few.
+
+                handle_first = naming_clients(handle)
             listener = ServerListener(
                 network,
                 self._clock,
                 pool,
-                handle,
-                new_session=partial(Session, wanted.name, wanted.advertised),
-                limits=self._limits,
+                handle_first,
+                new_session=partial(Session, wanted.name, wanted.advertised, principal),
+                limits=_until_let_in(self._limits, mechanisms),
                 counts=counts,
                 complaints=self._complaints,
                 checks_views=self._checks_views,
@@ -60,17 +88,35 @@ class Listeners:
             listener.start(wanted.bound.host, wanted.bound.port)
             self._started.append(listener)
 
+    def _gated(
+        self, handle: Handle[Session], mechanisms: Mechanisms, open_gate: OpenGate
+    ) -> Handle[Session]:
+        most = self._limits.max_request_bytes
+        return self._own_connections().let_in(
+            handle, open_gate(mechanisms, self._complaints, most), most
+        )
+
+    def _own_connections(self) -> OwnConnections:
+        if self._own is None:
+            from kafkalite.server.own_connections import OwnConnections  # Of use to few.
+
+            self._own = OwnConnections()
+        return self._own
+
     def network_to(self, name: str | None = None) -> Network:
-        """To that listener from this process; None: to the first."""
+        """To that listener from this process, which need not say who it is; None: to the first."""
         name = name or self._wanted[0].name
-        return dialing(self._network, self._clock, self._config, name, itself=True)
+        network = self._network
+        if any(each.name == name and each.has_sasl for each in self._wanted):
+            network = self._own_connections().through(network)
+        return dialing(network, self._clock, self._config, name, itself=True)
 
     def limit(self, config: BrokerConfig) -> None:
         """Hold new connections to these settings, whatever the first ones were. `KafkaError` for
         settings that make no sense."""
         self._limits = _limits(config)
-        for listener in self._started:
-            listener.limits = self._limits
+        for listener, mechanisms in zip(self._started, self._mechanisms, strict=True):
+            listener.limits = _until_let_in(self._limits, mechanisms)
 
     async def stop(self, until_ms: int) -> None:
         """Accept no more, let answers leave until that time, and return when all is closed."""
@@ -96,6 +142,12 @@ class Listeners:
             for wanted, listener in zip(self._wanted, self._started, strict=True)
             if wanted.advertised is not None
         )
+
+
+def _until_let_in(limits: ConnectionLimits, mechanisms: Mechanisms | None) -> ConnectionLimits:
+    if mechanisms is None:
+        return limits
+    return limits._replace(max_request_bytes=mechanisms.settings.max_token_bytes)
 
 
 def _limits(config: BrokerConfig) -> ConnectionLimits:

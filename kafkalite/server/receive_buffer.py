@@ -206,8 +206,8 @@ class ReceiveBuffer:
     """The unread bytes of one connection."""
 
     __slots__ = (
-        "_data", "_end", "_is_borrowed", "_is_offered", "_limit_bytes", "_need", "_pool", "_start",
-        "_trusted_bytes", "is_spent", "on_stalled", "received",
+        "_data", "_end", "_is_borrowed", "_is_offered", "_need", "_pool", "_start",
+        "_trusted_bytes", "is_spent", "limit_bytes", "on_stalled", "received",
     )  # fmt: skip
 
     def __init__(
@@ -223,7 +223,8 @@ class ReceiveBuffer:
         """Whether nothing is behind the frame that `next_frame` has returned."""
         self._trusted_bytes = 0
         """The size of the last large frame that came whole."""
-        self._limit_bytes = limit_bytes
+        self.limit_bytes = limit_bytes
+        """Of a frame, from the next one on."""
         self._data = _NO_BYTES
         self._is_offered = False
         self._is_borrowed = False
@@ -272,9 +273,9 @@ class ReceiveBuffer:
         if have < self._need:
             return None
         size: int = _unpack_length(self._data, start)[0]
-        if not 0 <= size <= self._limit_bytes:
+        if not 0 <= size <= self.limit_bytes:
             seems = _other_protocol(bytes(self._data[start : start + LENGTH_BYTES]))
-            raise ProtocolError(f"a frame of {size} bytes; the limit is {self._limit_bytes}{seems}")
+            raise ProtocolError(f"a frame of {size} bytes; the limit is {self.limit_bytes}{seems}")
         body = start + LENGTH_BYTES
         if have - LENGTH_BYTES < size:
             self._need = LENGTH_BYTES + size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from kafkalite.security.principals import ANONYMOUS, KafkaPrincipal
 from kafkalite.types import BrokerId
 
 if TYPE_CHECKING:
@@ -38,11 +39,18 @@ if TYPE_CHECKING:
 class Session:
     """What a broker keeps about a client for as long as its connection lasts."""
 
-    __slots__ = ("advertised", "fetches", "head_ends", "listener")
+    __slots__ = ("advertised", "fetches", "head_ends", "listener", "principal")
 
-    def __init__(self, listener: str, advertised: ListenerAddress | None) -> None:
+    def __init__(
+        self,
+        listener: str,
+        advertised: ListenerAddress | None,
+        principal: KafkaPrincipal | None = ANONYMOUS,
+    ) -> None:
         """`listener` is the name of the one that it came in by."""
         self.listener = listener
+        self.principal = principal
+        """Who it is. None: it has not shown it yet, and nothing is answered that matters."""
         self.advertised = advertised
         """What its clients are told of this broker: an empty host or port 0 is the one that a
         client reached; None: they are not told of it."""

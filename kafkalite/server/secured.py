@@ -1,5 +1,5 @@
-"""The network as a listener wants it: as it is, or with TLS. What TLS needs is imported for a
-listener that speaks it.
+"""The network as a listener wants it: as it is, or with TLS; and the mechanisms of SASL by which
+clients say there who they are. What either needs is imported for a listener that speaks it.
 
 Kafka differs: it does not start where the brokers' own listener would not trust its own
 certificate. Here a broker alone starts; one of several says so when it cannot reach the others.
@@ -7,11 +7,21 @@ certificate. Here a broker alone starts; one of several says so when it cannot r
 
 from __future__ import annotations
 
-from kafkalite.config.listeners import SSL, parse_listeners
+from typing import TYPE_CHECKING
+
+from kafkalite.config.listeners import (
+    ListenerConfig,
+    ListenersError,
+    parse_listeners,
+)
 from kafkalite.config.views import BrokerConfig
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Network
+
+if TYPE_CHECKING:
+    from kafkalite.config.sasl import Sections
+    from kafkalite.security.mechanisms import Mechanisms
 
 
 def accepting(
@@ -19,13 +29,14 @@ def accepting(
 ) -> Network:
     """For whoever listens there. `ListenersError` for settings of TLS that make no sense, and key
     stores that cannot be used."""
-    if not _is_secured(config, listener):
+    found = _encrypted(config, listener)
+    if found is None:
         return network
     from kafkalite.config.tls import tls_settings
     from kafkalite.ports.network_tls import TlsNetwork
     from kafkalite.ports.tls_context import server_context
 
-    context = server_context(tls_settings(config, listener))
+    context = server_context(tls_settings(config, listener, has_sasl=found.has_sasl))
     return TlsNetwork(network, clock, accepts=context, complaints=complaints)
 
 
@@ -34,7 +45,7 @@ def dialing(
 ) -> Network:
     """For whoever dials that listener of another broker; `itself`: of this one, whoever it says it
     is. Errors as above."""
-    if not _is_secured(config, listener):
+    if _encrypted(config, listener) is None:
         return network
     from kafkalite.config.tls import tls_settings
     from kafkalite.ports.network_tls import TlsNetwork
@@ -44,18 +55,67 @@ def dialing(
     return TlsNetwork(network, clock, dials=context)
 
 
-def check_key_stores(config: BrokerConfig) -> None:
-    """Look, before a broker starts, whether those of its listeners can be used. Errors as above."""
-    secured = [each.name for each in parse_listeners(config) if each.protocol == SSL]
-    if secured:
+def sasl_mechanisms(config: BrokerConfig, listener: ListenerConfig) -> Mechanisms | None:
+    """None: nobody is asked there. `ListenersError` for settings of SASL that make no sense, and a
+    file of JAAS that cannot be read."""
+    if not listener.has_sasl:
+        return None
+    from kafkalite.config.sasl import sasl_settings
+    from kafkalite.security.mechanisms import Mechanisms
+
+    return Mechanisms(sasl_settings(config, listener.name, _sections(config)))
+
+
+def check_security(config: BrokerConfig) -> None:
+    """Look, before a broker starts, whether its listeners can be as they are to be. Errors as
+    above."""
+    listeners = parse_listeners(config)
+    encrypted = [each for each in listeners if each.has_tls]
+    if encrypted:
         from kafkalite.config.tls import tls_settings
         from kafkalite.ports.tls_context import client_context, server_context
 
-        for listener in secured:
-            settings = tls_settings(config, listener)
+        for listener in encrypted:
+            settings = tls_settings(config, listener.name, has_sasl=listener.has_sasl)
             server_context(settings)
             client_context(settings)
+    for each in listeners:
+        sasl_mechanisms(config, each)
+        if each.has_sasl and _is_for_brokers(config, each):
+            from kafkalite.config.sasl import check_inter_broker_mechanism
+
+            check_inter_broker_mechanism(config, each.name)
 
 
-def _is_secured(config: BrokerConfig, listener: str) -> bool:
-    return any(each.name == listener and each.protocol == SSL for each in parse_listeners(config))
+def _is_for_brokers(config: BrokerConfig, listener: ListenerConfig) -> bool:
+    """Whether somebody has said that brokers are to talk there."""
+    said = config.inter_broker_listener_name or config.security_inter_broker_protocol
+    return said.strip().upper() == listener.name
+
+
+def _encrypted(config: BrokerConfig, listener: str) -> ListenerConfig | None:
+    """None: it does not speak TLS."""
+    named = (each for each in parse_listeners(config) if each.name == listener and each.has_tls)
+    return next(named, None)
+
+
+def _sections(config: BrokerConfig) -> Sections:
+    """Of the file of JAAS, if there is one. Java takes an address such as `file:/x` too, and a `=`
+    before either."""
+    named = config.kafkalite_java_security_auth_login_config
+    path = (named or "").strip().removeprefix("=")
+    if not path:
+        return {}
+    from kafkalite.config.jaas import JaasError, parse_jaas_file
+    from kafkalite.config.sasl import FILE
+    from kafkalite.ports.small_files import read_small_file
+
+    for beginning in ("file://", "file:"):
+        path = path.removeprefix(beginning)
+    try:
+        return parse_jaas_file(read_small_file(path).decode("utf-8", "replace"))
+    except ValueError as error:
+        why, remedy = str(error), "put the file there, or name another one"
+    except JaasError as error:
+        why, remedy = error.message, "mend it"
+    raise ListenersError(f"{FILE}={named}: {why}", (FILE,), remedy)

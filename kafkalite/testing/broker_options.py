@@ -9,12 +9,12 @@ from logging import INFO, WARNING, getLogger
 from typing import TypeGuard
 
 from kafkalite.config.environment import Given
-from kafkalite.config.known import Kind, kind_of, nearest
+from kafkalite.config.known import Kind, kind_of, meant_by
 from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
 from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
-from kafkalite.server.secured import check_key_stores
+from kafkalite.server.secured import check_security
 
 _log = getLogger(__name__)
 
@@ -59,7 +59,7 @@ def checked_settings(settings: object) -> dict[str, str]:
         if key in _PLACES:
             raise ValueError(f"settings: {key}: use the argument data= instead")
         if kind_of(key) is Kind.UNKNOWN:
-            meant = nearest(key)
+            meant = meant_by(key, texts)
             hint = "" if meant is None else f"; is it {meant}?"
             raise ValueError(f"settings: {key}: no such broker setting{hint}")
     try:
@@ -93,7 +93,7 @@ def make_config(settings: Mapping[str, str], *, port: object, location: str) -> 
                 "log.dirs": location,
             }
         )
-        check_key_stores(config)
+        check_security(config)
         parse_ip_limits(config)
     except ListenersError as error:
         remedy = f"; {error.remedy}" if error.remedy else ""

@@ -69,9 +69,9 @@ class Client:
         answer = asyncio.Future[R](loop=self._loop)
 
         def arrived(done: asyncio.Future[memoryview]) -> None:
+            error = done.exception()
             if answer.cancelled():
                 return
-            error = done.exception()
             if error is not None:
                 answer.set_exception(error)
                 return

@@ -166,6 +166,8 @@ class Simulation:
         # A source of its own: what the weather does must not depend on how many ids a broker draws.
         self.weather = Weather(SeededEntropy(seed ^ 0x5EED))
         self.network = MemoryNetwork(self.clock, self.weather, observe=self.trace.add)
+        self.is_over = False
+        """What still runs is cancelled, and may fail."""
 
     async def sleep(self, ms: int) -> None:
         """Let virtual time pass."""
@@ -191,16 +193,20 @@ def run(
         # What fails because all is cancelled now says nothing beside it.
         loop.set_exception_handler(lambda loop, context: None)
         raise
+    else:
+        loop.set_exception_handler(lambda loop, context: _tell_late(seed, context))
     finally:
+        simulation.is_over = True
         _wind_up(loop)
-    loop.set_exception_handler(_tell_late)
     return simulation.trace
 
 
-def _tell_late(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _tell_late(seed: int, context: dict[str, Any]) -> None:  # Any: as asyncio has it.
     """What nobody asked for, found as it is collected, at any moment after the run. In one line: a
     traceback's text is made by `ast`, and that fails if it was amid other work (gh-106905)."""
-    _log.error("after the run: %s: %r", context["message"], context.get("exception"))
+    _log.error(
+        "after the run of seed %d: %s: %r", seed, context["message"], context.get("exception")
+    )
 
 
 async def _as_coroutine(awaitable: Awaitable[T]) -> T:

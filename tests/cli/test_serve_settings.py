@@ -119,7 +119,21 @@ def test_files_the_environment_and_options_each_are_stronger_than_the_one_before
         (["num.partitions=0"], ["num.partitions=0", "from 1 to"]),
         (["num.partitions"], ["num.partitions", "KEY=VALUE"]),
         (["=3"], ["KEY=VALUE"]),
-        (["listeners=SASL_SSL://localhost:9093"], ["SASL_SSL", "only PLAINTEXT and SSL"]),
+        (
+            ["listeners=SASL_PLAINTEXT://localhost:9093"],
+            ["Invalid value GSSAPI (its default) for", "name some of PLAIN, SCRAM-SHA-256"],
+        ),
+        (
+            ["listeners=SASL_PLAINTEXT://:9093", "sasl.enabled.mechanisms=PLAIN"],
+            ["Could not find a 'KafkaServer'", "let listener.name.sasl_plaintext.plain.sasl.jaas"],
+        ),
+        (
+            [
+                *("listeners=SASL_PLAINTEXT://:9093", "sasl.enabled.mechanisms=PLAIN"),
+                "kafkalite.java.security.auth.login.config=file:/no/jaas.conf",
+            ],
+            ["login.config=file:/no/jaas.conf: No such file or directory; put the file there"],
+        ),
         (
             ["listeners=SSL://:9093", "ssl.keystore.location=k.p12", "ssl.keystore.password=p"],
             [
@@ -158,7 +172,7 @@ def test_one_folder_is_not_named_twice() -> None:
     [
         ("KAFKA_LISTENERS", "foo", "expected NAME://HOST:PORT"),
         ("KAFKA_LISTENERS", "FOO://:9092", "such as FOO:PLAINTEXT"),
-        ("KAFKA_LISTENERS", "SASL_SSL://:9092", "let one listener be PLAINTEXT or SSL"),
+        ("KAFKA_LISTENERS", "SASL_PLAINTEXT://:9092", "Kerberos is not spoken here; name some of"),
         ("KAFKA_LISTENERS", "SSL://:9092", "has no key store; let ssl.keystore.location name one"),
         ("KAFKA_ADVERTISED_LISTENERS", "PLAINTEXT://0.0.0.0:9092", "Use a routable IP address"),
         ("KAFKA_LISTENER_SECURITY_PROTOCOL_MAP", "A:B", "allowed are PLAINTEXT, SSL"),
@@ -216,6 +230,7 @@ def test_a_broker_that_no_client_could_use_says_how_one_could(
 
 
 def test_listeners_of_the_command_line_do_not_go_together_with_a_port() -> None:
-    ended = ran("serve", "--ephemeral", "--set=listeners=SASL_SSL://:9093")
-    assert "let one listener be PLAINTEXT or SSL; see listeners (--set)" in ended.stderr
+    ended = ran("serve", "--ephemeral", "--set=listeners=SSL://:9093")
+    assert "key store; let ssl.keystore.location name one" in ended.stderr
+    assert "see listeners (--set)" in ended.stderr
     assert "--port" not in ended.stderr

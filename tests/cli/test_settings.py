@@ -260,10 +260,16 @@ def test_a_listener_that_wants_what_is_not_spoken_is_left_out(advertised: str | 
     assert found.values.get("advertised.listeners") in (None, "OUT://:2")
     assert "inter.broker.listener.name" not in found.values
     assert found.notes[-1] == (
-        "warning: the listener IN is left out: its security protocol is SASL_SSL, but only "
-        "PLAINTEXT and SSL are spoken yet"
+        "warning: the listener IN is left out: its sasl.enabled.mechanisms is GSSAPI (Kerberos), "
+        "which is not spoken here"
     )
     assert len(parse_listeners(BrokerConfig.of(found.values))) == 1
+
+
+def test_a_listener_with_sasl_stays() -> None:
+    enabled = "listener.name.in.sasl.enabled.mechanisms=GSSAPI,PLAIN"
+    found = gathered("listeners=IN://:1,OUT://:2", SECURED, enabled)
+    assert found.values["listeners"] == "IN://:1,OUT://:2"
 
 
 def test_a_listener_of_controllers_may_want_what_it_likes() -> None:

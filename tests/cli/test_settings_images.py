@@ -11,15 +11,21 @@ from typing import IO
 import pytest
 
 from kafkalite.cli.settings import Settings, gather
-from kafkalite.config.listeners import parse_listeners
+from kafkalite.config.listeners import ListenersError, parse_listeners
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.ports import small_files
 from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from kafkalite.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalite.server.listeners import Listeners
 from kafkalite.server.lone_controller import answer
+from kafkalite.server.secured import check_security
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests import certificates
@@ -32,7 +38,22 @@ METADATA = 9
 PUBLISHED = sorted(path.stem for path in FOLDER.glob("*.env"))
 CONTROLLERS = [name for name in PUBLISHED if name.endswith("-controller")]
 """Those of processes that are no brokers."""
-STARTING = [name for name in PUBLISHED if name not in CONTROLLERS]
+KERBEROS = ["confluent-zookeeper-kerberos"]
+"""Those of brokers that speak nothing else, which is not spoken here."""
+STARTING = [name for name in PUBLISHED if name not in (*CONTROLLERS, *KERBEROS)]
+USERS = {
+    "apache-sasl": ("alice", "wonderland-42"),
+    "bitnami-sasl": ("admin", "adminpassword"),
+    "bitnami-sasl-scram": ("data_rentgen", "changeme"),
+    "confluent-zookeeper-sasl": ("enzo", "cisternino"),
+}
+"""Whom those that speak SASL let in, by PLAIN."""
+JAAS = {
+    "/etc/kafka/secrets/broker1_jaas.conf": "confluent-zookeeper-kerberos.jaas",
+    "/sasl/jaas.conf": "apache-sasl.jaas",
+    "/etc/kafka/jaas/kafka_server.conf": "confluent-zookeeper-sasl.jaas",
+}
+"""Files of theirs, by where they mount them."""
 
 
 PASSWORD = "abcdefgh"
@@ -58,6 +79,8 @@ def mounted(secrets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def open_there(path: str, mode: str) -> IO[bytes]:
         assert mode == "rb"
+        if path in JAAS:
+            return (FOLDER / JAAS[path]).open("rb")
         return Path(path.replace(SECRETS, f"{secrets}/")).open("rb")
 
     monkeypatch.setattr(small_files, "open", open_there, raising=False)
@@ -99,6 +122,8 @@ async def test_a_broker_starts_and_serves_each_of_its_clients(
                 any_host = {"ssl_endpoint_identification_algorithm": ""}
                 network = encrypted(network, simulation.clock, **any_host)
             client = await Client.connect(network, Address("broker", listener.bound.port))
+            if listener.has_sasl:
+                await log_in(client, USERS[name])
             answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
             if listener.advertised is not None:
                 (broker,) = answer.brokers
@@ -109,6 +134,48 @@ async def test_a_broker_starts_and_serves_each_of_its_clients(
         assert listened_on == {listener.bound.port for listener in listeners}
         wanted = values.get("kafkalite.cluster.id", running.broker.cluster_id)
         assert running.broker.cluster_id == wanted
+
+
+async def log_in(client: Client, user: tuple[str, str]) -> None:
+    handshake = SaslHandshakeRequest(mechanism="PLAIN")
+    hand = await client.ask(handshake, 1, SaslHandshakeResponse)
+    assert hand.error_code == 0
+    token = "\0".join(("", *user)).encode()
+    said = await client.ask(SaslAuthenticateRequest(auth_bytes=token), 2, SaslAuthenticateResponse)
+    assert said.error_code == 0
+
+
+@pytest.mark.parametrize("name", USERS)
+@simulated
+async def test_whom_it_does_not_know_it_does_not_let_in(simulation: Simulation, name: str) -> None:
+    values = gathered(name, in_container=True).values
+    (listener, *_) = [each for each in parse_listeners(BrokerConfig.of(values)) if each.has_sasl]
+    async with start(simulation, MemoryFiles(), settings=values):
+        address = Address("broker", listener.bound.port)
+        client = await Client.connect(simulation.network.node("client"), address)
+        with pytest.raises(AssertionError):
+            await log_in(client, (USERS[name][0], "another"))
+
+
+@pytest.mark.parametrize("name", KERBEROS)
+def test_kerberos_alone_is_refused_in_one_line(name: str) -> None:
+    values = gathered(name, in_container=True).values
+    with pytest.raises(ListenersError, match="Kerberos is not spoken here"):
+        check_security(BrokerConfig.of(values))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_who_wants_an_authorizer_is_told_once_that_everybody_may_do_everything(name: str) -> None:
+    notes = gathered(name, in_container=True).notes
+    told = [note for note in notes if "may do everything" in note]
+    assert len(told) == ("KAFKA_AUTHORIZER_CLASS_NAME" in environment(name)), told
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_users_of_scram_that_are_not_made_are_told(name: str) -> None:
+    notes = gathered(name, in_container=True).notes
+    told = [note for note in notes if "users of SCRAM are not made here" in note]
+    assert len(told) == ("-scram" in name)
 
 
 @pytest.mark.parametrize("in_container", [True, False], ids=["container", "laptop"])

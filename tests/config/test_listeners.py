@@ -233,8 +233,6 @@ def test_a_refusal_is_kafkas(settings: dict[str, str], message: str) -> None:
         ({LISTENERS: "PLAINTEXT://a:65536"}, "65536 is not a port"),
         ({LISTENERS: "PLAINTEXT://a:-1"}, "-1 is not a port"),
         ({LISTENERS: "PLAINTEXT://a:99999999999"}, "99999999999 is not a port"),
-        ({LISTENERS: "SASL_SSL://a:1"}, "is SASL_SSL, but only PLAINTEXT and SSL are spoken yet"),
-        ({LISTENERS: "IN://a:1", MAP: "IN:SASL_PLAINTEXT"}, "protocol is SASL_PLAINTEXT"),
         ({MAP: "PLAINTEXT"}, "'PLAINTEXT' is not NAME:PROTOCOL"),
         ({ADVERTISED: "PLAINTEXT://[::]:1"}, "nonroutable meta-address ::"),
     ],

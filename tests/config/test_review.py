@@ -34,6 +34,15 @@ def test_unknown_names_are_warnings_that_name_the_nearest() -> None:
     ]
 
 
+def test_a_nearest_that_is_given_too_was_not_meant() -> None:
+    """As in kafka-ui's example, which has both."""
+    given = {"ssl.enabled.mechanisms": "PLAIN", "sasl.enabled.mechanisms": "PLAIN"}
+    unknown = "warning: ssl.enabled.mechanisms (server.properties) is no setting of a broker"
+    assert unknown in notes(given)
+    del given["sasl.enabled.mechanisms"]
+    assert notes(given) == [f"{unknown}; the nearest is sasl.enabled.mechanisms"]
+
+
 def test_a_value_without_a_name_is_told_as_that() -> None:
     assert notes({"": "x"}) == [
         "warning: a value without a name (server.properties) sets nothing; expected NAME=VALUE"
@@ -176,7 +185,22 @@ def test_what_has_no_effect_is_one_line_without_values() -> None:
 def test_an_authorizer_that_is_not_there_is_a_warning() -> None:
     name = "authorizer.class.name"
     assert notes({name: "org.example.Acls"}) == [
-        f"warning: {name} (server.properties) has no effect: nobody is asked who they are, and "
-        "everybody may do everything"
+        f"warning: {name} (server.properties) has no effect: everybody whom a listener lets "
+        "in may do everything"
     ]
     assert notes({name: " "}) == []
+
+
+def test_kerberos_beside_other_mechanisms_is_a_warning() -> None:
+    name = "listener.name.in.sasl.enabled.mechanisms"
+    assert notes({name: "PLAIN, GSSAPI"}) == [
+        f"warning: {name} (server.properties): GSSAPI is left out, since Kerberos is not spoken "
+        "here"
+    ]
+    assert notes({name: "GSSAPI"}) == []
+    assert notes({name: "PLAIN"}) == []
+
+
+def test_a_login_of_no_mechanism_has_no_effect() -> None:
+    assert notes({"sasl.jaas.config": "x"}) == ["info: no effect here: sasl.jaas.config"]
+    assert notes({"listener.name.in.plain.sasl.jaas.config": "x"}) == []

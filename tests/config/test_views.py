@@ -4,13 +4,14 @@ import pytest
 
 from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType, Value
+from kafkalite.config.known import OF_A_MECHANISM
 from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig, validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 
 NOT_IN_TOPIC_VIEW = ("remote.", "local.", "errors.", "internal.")
-NOT_IN_BROKER_VIEW = {"broker.id", "log.dir"} | {
+NOT_IN_BROKER_VIEW = {"broker.id", "log.dir", *OF_A_MECHANISM} | {
     synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }
 NOT_IN_BROKER_VIEW.remove("log.flush.scheduler.interval.ms")  # It says when to look, too.

@@ -2,167 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-
 import pytest
 
-from kafkalite.core import CancelTimer, Outcome, Reply, Send, SetTimer
+from kafkalite.core import Send
 from kafkalite.errors import ErrorCode, InvariantError, KafkaError
 from kafkalite.server import core_driver
-from kafkalite.server.core_driver import MANY_RECORDS, BatchRefused, CoreDriver
-from kafkalite.types import BrokerId, Offset, TimestampMs
-from tests.server.hand_clock import HandClock
-
-
-@dataclass(frozen=True)
-class Add:
-    """Adds to a sum, and answers what it will be."""
-
-    number: int
-    token: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Answers the sum."""
-
-    token: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """Sets (`in_ms`) or cancels a timer that adds 100."""
-
-    in_ms: int | None
-    token: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Fail:
-    """Raises."""
-
-    error: Exception
-    token: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Tell:
-    """Sends."""
-
-    token: Hashable | None = None
-
-
-@dataclass(frozen=True)
-class Many:
-    """Adds 1 very often, and answers what the sum will be."""
-
-    token: Hashable | None = None
-
-
-Event = Add | Ask | Alarm | Fail | Many | Tell
-
-
-class Sum:
-    """The toy core."""
-
-    def __init__(self) -> None:
-        self.total = 0
-
-    def decide(self, event: Event, now: TimestampMs) -> Outcome[Event, int]:
-        match event:
-            case Add():
-                replies = (Reply(event.token, self.total + event.number),)
-                return Outcome((event.number,), replies)
-            case Ask():
-                return Outcome(replies=(Reply(event.token, self.total),))
-            case Alarm():
-                if event.in_ms is None:
-                    return Outcome(timers=(CancelTimer("alarm"),))
-                at = TimestampMs(now + event.in_ms)
-                return Outcome(timers=(SetTimer("alarm", at, Add(100)),))
-            case Fail():
-                raise event.error
-            case Many():
-                replies = (Reply(event.token, self.total + MANY_RECORDS),)
-                return Outcome((1,) * MANY_RECORDS, replies)
-            case Tell():
-                return Outcome(sends=(Send(BrokerId(2), "hello", "token"),))
-
-    def apply(self, record: int) -> None:
-        self.total += record
-
-    def refused(
-        self, records: tuple[int, ...], error: KafkaError, now: TimestampMs
-    ) -> Outcome[Event, int]:
-        """Answers whoever had `Tell` sent, and adds 7 after a while."""
-        timer: SetTimer[Event] = SetTimer("settled", TimestampMs(now + 5), Add(7))
-        return Outcome(replies=(Reply("told", (records, error.code)),), timers=(timer,))
-
-
-class HandJournal:
-    """Appends wait for `done`, unless `at_once`."""
-
-    def __init__(self, *, at_once: bool) -> None:
-        self.at_once = at_once
-        self.end = 0
-        self.pending: list[Callable[[Offset | KafkaError], None]] = []
-        self.refusal: BatchRefused | None = None
-        """Of the next append."""
-
-    def append(
-        self, records: tuple[int, ...], on_appended: Callable[[Offset | KafkaError], None]
-    ) -> None:
-        refusal, self.refusal = self.refusal, None
-        if refusal is not None:
-            on_appended(refusal)
-            return
-        self.end += len(records)
-        if self.at_once:
-            on_appended(Offset(self.end))
-        else:
-            self.pending.append(on_appended)
-
-    def done(self, error: KafkaError | None = None) -> None:
-        self.pending.pop(0)(Offset(self.end) if error is None else error)
-
-
-class Driven:
-    def __init__(
-        self, *, at_once: bool, bystanders: ErrorCode | None = None, confirms: bool = False
-    ) -> None:
-        self.core = Sum()
-        self.journal = HandJournal(at_once=at_once)
-        self.clock = HandClock()
-        self.failures: list[KafkaError] = []
-        self.sends: list[Send] = []
-        self.driver = CoreDriver[Event, int](
-            self.core,
-            self.journal,
-            self.clock,
-            applied=Offset(0),
-            committed=Offset(0),
-            on_sends=self.sends.extend,
-            on_failed=self.failures.append,
-            overload=ErrorCode.REQUEST_TIMED_OUT,
-            bystanders=bystanders,
-            settle=self.core.refused,
-            confirms=confirms,
-        )
-        self.replies: dict[Hashable, object] = {}
-
-    def submit(self, event: Event) -> None:
-        if event.token is None:
-            self.driver.submit(event)
-        else:
-            self.driver.submit(event, lambda body: self._replied(event.token, body))
-
-    def _replied(self, token: Hashable, body: object) -> None:
-        assert token not in self.replies
-        self.replies[token] = body.code if isinstance(body, KafkaError) else body
-
-    def commit(self, offset: int | None = None) -> None:
-        self.driver.committed(Offset(self.journal.end if offset is None else offset))
+from kafkalite.server.core_driver import LOAD_AGAIN_MS, MANY_RECORDS, BatchRefused
+from kafkalite.types import BrokerId
+from tests.server.toy_core import (
+    NO_FILES,
+    Add,
+    Alarm,
+    Ask,
+    Driven,
+    Fail,
+    Load,
+    Many,
+    Tell,
+)
 
 
 def test_a_coordinators_replies_wait_for_the_high_watermark() -> None:
@@ -246,7 +103,7 @@ def test_an_event_is_made_when_its_turn_comes_and_after_the_end_never() -> None:
     driven = Driven(at_once=False)
     made: list[int] = []
 
-    def make() -> Event:
+    def make() -> Add:
         made.append(driven.core.total)
         return Add(10, None)
 
@@ -401,6 +258,46 @@ def test_one_bad_event_does_not_end_the_core(caplog: pytest.LogCaptureFixture) -
     driven.commit()
     assert driven.replies == {"bad": ErrorCode.UNKNOWN_SERVER_ERROR, "good": 1}
     assert "a bug" in caplog.text
+
+
+@pytest.mark.parametrize("in_ms", [None, 5])
+def test_what_cannot_be_loaded_yet_is_decided_on_later(
+    in_ms: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By a timer that would not fire again, or by word of the store that comes once."""
+    driven = Driven(at_once=True)
+    driven.submit(Load([NO_FILES, NO_FILES], in_ms))
+    driven.clock.advance(5)
+    driven.clock.advance(LOAD_AGAIN_MS)
+    assert driven.core.total == 0
+    driven.clock.advance(LOAD_AGAIN_MS)
+    assert driven.core.total == 1_000
+    assert caplog.messages == [f"part of the code cannot be loaded: {NO_FILES}"] * 2
+    driven.clock.advance(9 * LOAD_AGAIN_MS)
+    assert driven.core.total == 1_000
+
+
+def test_who_waits_for_what_cannot_be_loaded_is_told_and_asks_again() -> None:
+    driven = Driven(at_once=True)
+    driven.submit(Load([NO_FILES], token="a"))
+    assert driven.replies == {"a": ErrorCode.UNKNOWN_SERVER_ERROR}
+    driven.clock.advance(LOAD_AGAIN_MS)
+    assert driven.core.total == 0, "nobody asked again"
+
+
+def test_a_timer_that_is_set_anew_stands_for_the_one_before() -> None:
+    """Which fires while the first append is under way, and is decided on after the second event."""
+    driven = Driven(at_once=False)
+    driven.submit(Load([NO_FILES], in_ms=5))
+    driven.submit(Add(1))
+    driven.submit(Load([], in_ms=9 * LOAD_AGAIN_MS))
+    driven.clock.advance(5)
+    driven.journal.done()
+    driven.clock.advance(LOAD_AGAIN_MS)
+    assert not driven.journal.pending
+    driven.clock.advance(9 * LOAD_AGAIN_MS)
+    driven.journal.done()
+    assert driven.core.total == 1_001
 
 
 def test_a_broken_invariant_does() -> None:

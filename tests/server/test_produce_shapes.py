@@ -37,7 +37,7 @@ from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.cluster_of_two import two_brokers
 from tests.server.requests import batch, produce, produced
-from tests.server.running import Running, served, simulated
+from tests.server.running import Running, served, simulated, start
 
 VERSION = 9
 
@@ -350,3 +350,25 @@ async def test_topics_that_are_told_by_id_have_shapes_too(
         assert response.responses[0].topic_id == topic_id
         assert produced(response)[0].base_offset == offset
     assert decoded == [13] * LEARNS_EVERY
+
+
+class Passing:
+    """An interceptor that does nothing."""
+
+    def request(self, ctx: RequestContext, request: Request) -> None: ...
+
+    def response(self, ctx: RequestContext, request: Request, response: Response) -> None: ...
+
+
+@simulated
+async def test_with_an_interceptor_nothing_is_learned_for_nothing_is_looked_up(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[None] = []
+    monkeypatch.setattr(ProduceShapes, "learn", lambda *args: learned.append(None))
+    async with start(simulation, interceptor=Passing()) as running:
+        await make_known(running)
+        assert not learned
+    async with start(simulation) as running:
+        await make_known(running)
+        assert len(learned) == LEARNS_EVERY

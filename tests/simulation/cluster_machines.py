@@ -35,6 +35,7 @@ from kafkalite.testing.cluster_checkers import LogSeen
 from kafkalite.testing.faults import ProcessClock, ProcessFiles
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import BrokerId, ControllerEpoch, TopicPartition, Uuid, format_uuid
+from tests.simulation.machine import fail
 from tests.simulation.power import lose_power
 from tests.simulation.world import dice_of
 
@@ -145,7 +146,7 @@ class _Life:
     """One process, in a task of its own: a broker that has died is never left."""
 
     def __init__(self, machines: Machines, id: int) -> None:
-        simulation = machines.simulation
+        self._simulation = simulation = machines.simulation
         self.clock = ProcessClock(simulation.clock)
         self.files = ProcessFiles(
             machines.disks[id], simulation.entropy, on_death=lambda: machines.died(id, self)
@@ -188,11 +189,12 @@ class _Life:
             if self.broker.failure is not None:
                 raise self.broker.failure
         except BaseException as error:
-            for future in (self.started, self.ended):
-                if not (future.done() or self.files.is_dead):
-                    future.set_exception(ViolationError(f"a broker has failed: {error!r}"))
-                    future.exception()  # Whoever looks is told again.
-            raise
+            if not (self.files.is_dead or self._simulation.is_over):
+                failed = ViolationError(f"a broker has failed: {error!r}")
+                fail((self.started, self.ended), failed)
+            if not isinstance(error, Exception):
+                raise
+            return
         if not self.ended.done():
             self.ended.set_result(None)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kafkalite.config.views import BrokerConfig
 from kafkalite.log.directory_set import LogFolderFailedError
@@ -93,19 +94,17 @@ class _Process:
         return True
 
     def _over(self, host: asyncio.Task[bool]) -> None:
-        if self.ended.done():
-            return
         error: BaseException | None
         if host.cancelled():
             error = ViolationError("a task of the broker failed")
         else:
             error = host.exception()
+        if self.ended.done() or self._world.simulation.is_over:
+            return  # It was dead, and may fail as it likes.
         if error is None or isinstance(error, OSError):
             self._settle(has_started=False, is_clean=error is None and host.result())
         else:
-            for future in (self.started, self.ended):
-                if not future.done():
-                    future.set_exception(error)
+            fail((self.started, self.ended), error)
 
     def _settle(self, *, has_started: bool, is_clean: bool) -> None:
         if not self.started.done():
@@ -128,6 +127,19 @@ class _Process:
         self._network.crash(BROKER.host)
         self._settle(has_started=False, is_clean=False)
         self._world.tell(Died())
+
+
+def fail(
+    futures: Iterable[asyncio.Future[Any]], error: BaseException
+) -> None:  # Any: of all types.
+    """Tell whoever waits for one of them, and the run, for which nobody may wait."""
+    for future in futures:
+        if not future.done():
+            future.set_exception(error)
+            future.exception()  # Told to the run, which need not be told that nobody looked.
+    asyncio.get_running_loop().call_exception_handler(
+        {"message": "a process has failed", "exception": error}
+    )
 
 
 class Machine:

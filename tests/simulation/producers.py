@@ -194,7 +194,7 @@ class Producer:
         elif code in _ANEW and self._is_idempotent:
             if not self._has_excuse(self._in_flight[0]):
                 raise ViolationError(f"{self.name}: {code.name}, and nothing had happened")
-            self._talker.hang_up()
+            self._hang_up()
             self._in_flight.clear()  # Whether these were kept, nobody knows.
             self._producer_id = int(NO_PRODUCER_ID)
         else:
@@ -212,9 +212,13 @@ class Producer:
 
     async def _again(self) -> None:
         """On a new connection, in the same order."""
+        self._hang_up()
+        await self._world.sleep(BACKOFF_MS)
+
+    def _hang_up(self) -> None:
+        """What was answered, and not looked at, is no news."""
         self._talker.hang_up()
         for each in self._in_flight:
-            if each.answer is not None:
-                each.answer.cancel()
-                each.answer = None
-        await self._world.sleep(BACKOFF_MS)
+            answer, each.answer = each.answer, None
+            if answer is not None and not answer.cancel() and not answer.cancelled():
+                answer.exception()

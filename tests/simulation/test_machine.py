@@ -9,6 +9,7 @@ from kafkalite.testing.checkers import ViolationError
 from kafkalite.testing.simulation import Simulation, run
 from kafkalite.types import Uuid
 from tests.simulation.machine import Machine
+from tests.simulation.scenario import watched
 from tests.simulation.world import World
 
 LOST = "lost-0"
@@ -60,3 +61,15 @@ def test_records_that_are_there_by_luck_may_go() -> None:
 def test_nobody_moves_a_partition_without_records() -> None:
     names = names_left(1, records=b"", is_synced=True)
     assert any(name.startswith(LOST) and name.endswith("-stray") for name in names)
+
+
+def test_a_process_that_fails_while_nobody_looks_fails_the_run() -> None:
+    async def scenario(simulation: Simulation) -> None:
+        with watched():
+            machine = Machine(World(simulation))
+            await machine.start()
+            machine.process._host.cancel()  # As a task group does, one of whose tasks fails.
+            await simulation.sleep(10_000)
+
+    with pytest.raises(ViolationError, match=r"the broker was surprised: .*a task of the broker"):
+        run(scenario, seed=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from kafkalite.errors import ProtocolError
@@ -47,3 +49,20 @@ def test_who_speaks_something_else_is_hung_up_on_once() -> None:
         assert alerting.is_over
 
     run(scenario, seed=1)
+
+
+def test_an_answer_that_is_not_waited_for_any_more_fails_unseen(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The loop would tell, at any time after, that nobody looked at why it did not come."""
+
+    async def scenario(simulation: Simulation) -> None:
+        alerting = Alerting()
+        simulation.network.node("b").listen("", 9092, lambda _: alerting)
+        client = await Client.connect(simulation.network.node("a"), Address("b", 9092))
+        client.send(ApiVersionsRequest(), 0, ApiVersionsResponse).cancel()
+        await client.wait_closed()
+
+    run(scenario, seed=1)
+    gc.collect()
+    assert not caplog.records

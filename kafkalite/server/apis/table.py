@@ -66,6 +66,7 @@ APIS: Final = ApiTable(
         ApiKey.SYNC_GROUP,  # 14
         ApiKey.DESCRIBE_GROUPS,  # 15
         ApiKey.LIST_GROUPS,  # 16
+        ApiKey.SASL_HANDSHAKE,  # 17
         ApiKey.API_VERSIONS,  # 18
         ApiKey.CREATE_TOPICS,  # 19
         ApiKey.DELETE_TOPICS,  # 20
@@ -84,6 +85,7 @@ APIS: Final = ApiTable(
         ApiKey.ALTER_CONFIGS,  # 33
         ApiKey.ALTER_REPLICA_LOG_DIRS,  # 34
         ApiKey.DESCRIBE_LOG_DIRS,  # 35
+        ApiKey.SASL_AUTHENTICATE,  # 36
         ApiKey.CREATE_PARTITIONS,  # 37
         ApiKey.DELETE_GROUPS,  # 42
         ApiKey.ELECT_LEADERS,  # 43

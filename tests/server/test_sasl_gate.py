@@ -1,0 +1,243 @@
+"""Clients that say who they are: what the real Kafka has answered (`sasl-exchanges.txt`), answered
+here over the network in memory; and what becomes of those who do not come in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kafkalite.errors import ErrorCode
+from kafkalite.ports.network import Address, Link, Network
+from kafkalite.protocol.framing import FrameSplitter
+from kafkalite.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafkalite.security.principals import ANONYMOUS, ITSELF, KafkaPrincipal
+from kafkalite.server.connection import ClientConnection
+from kafkalite.server.request import Session
+from kafkalite.testing.client import Client
+from kafkalite.testing.simulation import Simulation
+from tests.server.running import Running, simulated, start
+from tests.server.sasl_exchanges import GOOD, ITERATIONS, SALT, SETTINGS
+from tests.server.sasl_talk import EXCHANGES, Talk, Wire, recorded, transcript
+
+PORTS = {"PLAINTEXT": 9092, "SASL": 9093, "SHORT": 9094, "SMALL": 9095, "STRICT": 9096}
+LISTENERS = {"listeners": ",".join(f"{name}://:{port}" for name, port in PORTS.items())}
+PATIENCE_MS = 100
+METADATA = 9
+
+
+class MemoryWire(Wire):
+    """In virtual time, over the network in memory."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._splitter = FrameSplitter()
+        self._frames: list[bytes] = []
+        self._chunk = bytearray(1 << 16)
+        self._link: Link | None = None
+        self.is_closed = False
+
+    def opened(self, link: Link) -> None:
+        self._link = link
+
+    def space(self) -> memoryview:
+        return memoryview(self._chunk)
+
+    def filled(self, size: int) -> None:
+        self._frames += self._splitter.feed(bytes(self._chunk[:size]))
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, error: OSError | None) -> None:
+        self.is_closed = True
+
+    async def send(self, data: bytes) -> None:
+        while self._link is None:
+            await self._simulation.sleep(1)
+        self._link.write([data])
+        await self._simulation.sleep(1)
+
+    async def answer(self) -> bytes | None:
+        for _ in range(PATIENCE_MS):
+            if self._frames:
+                return self._frames.pop(0)
+            if self.is_closed:
+                return None
+            await self._simulation.sleep(1)
+        raise AssertionError("neither an answer nor the end of the connection")
+
+    def close(self) -> None:
+        assert self._link is not None
+        self._link.close()
+
+    def now_ms(self) -> int:
+        return self._simulation.clock.now_ms()
+
+    async def wait_ms(self, duration_ms: int) -> None:
+        await self._simulation.sleep(duration_ms)
+
+
+def dialed(running: Running, listener: str) -> MemoryWire:
+    wire = MemoryWire(running.simulation)
+    network: Network = running.simulation.network.node("client")
+    network.dial("broker", PORTS[listener], wire)
+    return wire
+
+
+@asynccontextmanager
+async def serving(
+    simulation: Simulation, more: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
+    """A broker with alice's and bob's credentials of SCRAM."""
+    async with start(simulation, settings={**LISTENERS, **SETTINGS, **(more or {})}) as running:
+        await add_credentials(await running.client())
+        yield running
+
+
+async def add_credentials(client: Client) -> None:
+    for mechanism, hash in ((1, "sha256"), (2, "sha512")):
+        upsertions = [
+            ScramCredentialUpsertion(
+                name=name,
+                mechanism=mechanism,
+                iterations=ITERATIONS,
+                salt=SALT,
+                salted_password=hashlib.pbkdf2_hmac(
+                    hash, f"{name}-secret".encode(), SALT, ITERATIONS
+                ),
+            )
+            for name in ("alice", "bob")
+        ]
+        request = AlterUserScramCredentialsRequest(upsertions=upsertions)
+        answer = await client.ask(request, 0, AlterUserScramCredentialsResponse)
+        assert all(ErrorCode(each.error_code) is ErrorCode.NONE for each in answer.results), answer
+
+
+@simulated
+async def test_every_exchange_goes_as_with_kafka(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        answers = {key: await transcript(*key, dialed(running, key[0])) for key in EXCHANGES}
+    wanted = recorded()
+    assert answers.keys() == wanted.keys()
+    differ = [key for key in EXCHANGES if answers[key] != wanted[key]]
+    assert "".join(answers[key] for key in differ) == "".join(wanted[key] for key in differ)
+
+
+@simulated
+async def test_a_broker_that_asks_itself_is_let_in(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        network = running.broker.network_to("SASL")
+        client = await Client.connect(network, Address("broker", PORTS["SASL"]))
+        answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        assert answer.brokers
+        assert sessions(running, "SASL") == {ITSELF}
+        node = simulation.network.node("client")
+        other = await Client.connect(node, Address("broker", PORTS["SASL"]))
+        with pytest.raises(ConnectionError):
+            await other.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        client.close()
+
+
+@simulated
+async def test_who_a_client_is_stands_on_its_session(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        wire = dialed(running, "SASL")
+        talk = Talk(wire)
+        await talk.versions()
+        assert sessions(running, "SASL") == {None}
+        await talk.handshake("PLAIN")
+        await talk.authenticate(GOOD)
+        assert sessions(running, "SASL") == {KafkaPrincipal("User", "alice")}
+        assert sessions(running, "PLAINTEXT") == {ANONYMOUS}
+
+
+@simulated
+async def test_who_says_nothing_leaves_when_it_was_idle_for_long(simulation: Simulation) -> None:
+    idle = {"connections.max.idle.ms": "2000"}
+    async with serving(simulation, idle) as running:
+        silent, half_way = dialed(running, "SASL"), dialed(running, "SASL")
+        await Talk(half_way).handshake("PLAIN")
+        await simulation.sleep(1_500)
+        assert (silent.is_closed, half_way.is_closed) == (False, False)
+        await simulation.sleep(1_000)
+        assert (silent.is_closed, half_way.is_closed) == (True, True)
+
+
+@simulated
+async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
+    delay = {"connection.failed.authentication.delay.ms": "60"}
+    async with serving(simulation, delay) as running:
+        wire = dialed(running, "SASL")
+        talk = Talk(wire)
+        await talk.handshake("PLAIN")
+        began_ms = wire.now_ms()
+        await talk.authenticate(b"\0alice\0x")
+        assert 60 <= wire.now_ms() - began_ms <= 65
+        # What it sends meanwhile is not read.
+        other = dialed(running, "SASL")
+        await Talk(other).handshake("PLAIN")
+        for token in (b"\0alice\0x", GOOD):
+            await Talk(other).send(SaslAuthenticateRequest(auth_bytes=token), 1)
+        refused = await other.answer()
+        assert refused is not None
+        assert b"Invalid username" in refused
+        assert await other.answer() is None
+
+
+@simulated
+async def test_a_client_that_leaves_while_it_waits_to_be_refused(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        wire = dialed(running, "SASL")
+        await Talk(wire).handshake("PLAIN")
+        await Talk(wire).send(SaslAuthenticateRequest(auth_bytes=b""), 1)
+        wire.close()
+        await simulation.sleep(100)
+        assert sessions(running, "SASL") == set()
+
+
+@simulated
+async def test_a_user_who_is_deleted_comes_in_no_more(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        deletion = ScramCredentialDeletion(name="alice", mechanism=1)
+        request = AlterUserScramCredentialsRequest(deletions=[deletion])
+        client = await running.client()
+        await client.ask(request, 0, AlterUserScramCredentialsResponse)
+        talk = Talk(dialed(running, "SASL"))
+        await talk.handshake("SCRAM-SHA-256")
+        await talk.authenticate(b"n,,n=alice,r=client-nonce")
+        assert talk.lines[-1].startswith("SASL_AUTHENTICATE v1 -> error 58")
+
+
+@simulated
+async def test_requests_of_clients_that_are_in_go_straight_to_dispatch(
+    simulation: Simulation,
+) -> None:
+    async with serving(simulation) as running:
+        talk = Talk(dialed(running, "SASL"))
+        await talk.handshake("PLAIN")
+        await talk.authenticate(GOOD)
+        plain = Talk(dialed(running, "PLAINTEXT"))
+        await plain.versions()
+        first, _, second = (each.handle for each in connections(running))
+        assert first == second
+
+
+def connections(running: Running) -> list[ClientConnection[Session]]:
+    return [
+        each for listener in running.broker._listeners._started for each in listener.connections
+    ]
+
+
+def sessions(running: Running, listener: str) -> set[KafkaPrincipal | None]:
+    found = (each.session for each in connections(running))
+    return {session.principal for session in found if session.listener == listener}
