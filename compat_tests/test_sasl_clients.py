@@ -1,5 +1,9 @@
 """Clients over SASL, of kafkalite and of the real Kafka with the same settings: whom PLAIN and
-SCRAM let in, what a group reads, and what those see who have the wrong password."""
+SCRAM let in, what a group reads, and what those see who have the wrong password.
+
+The programs in other languages take long, and the real Kafka does not change: SASL_ON_KAFKA=1 puts
+them to it too.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +144,10 @@ def _make_known(address: str) -> None:
         admin.alter_user_scram_credentials([made])[NAME].result(WAIT_S)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("kafka", marks=pytest.mark.jvm)])
+REAL = pytest.param("kafka", marks=pytest.mark.jvm)
+
+
+@pytest.fixture(scope="module", params=["kafkalite", REAL])
 def sasl(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sasl]:
@@ -221,6 +228,9 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "sasl", ["kafkalite", *([REAL] if "SASL_ON_KAFKA" in os.environ else [])], indirect=True
+)
 @pytest.mark.parametrize(
     "client",
     [
