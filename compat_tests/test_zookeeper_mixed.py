@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
@@ -21,12 +24,23 @@ from kafkalite.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kafkalite.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialUpsertion,
+)
+from kafkalite.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
+from kafkalite.protocol.schema import Request, Response
 from kafkalite.stores import znodes
 from kafkalite.types import BrokerId, ControllerEpoch, LeaderEpoch, Uuid
 from kafkalite.types import TopicPartition as TopicIndex
 
 pytestmark = [pytest.mark.jvm, pytest.mark.needs_process]
 
+R = TypeVar("R", bound=Response)
 ROUND = 300
 KAFKA = 3
 
@@ -225,11 +239,43 @@ def move(
             )
         ],
     )
+    answer = asked(cluster, request, AlterPartitionReassignmentsResponse, at=at)
+    assert answer.error_code == answer.responses[0].partitions[0].error_code == 0, answer
+
+
+def asked(cluster: ZooKeeperCluster, request: Request, kind: type[R], *, at: int) -> R:
+    """The answer of that broker."""
     host, port = cluster.addresses[at].rsplit(":", 1)
     with socket.create_connection((host, int(port)), 30) as connection:
-        answer = ask(connection, request, 0, AlterPartitionReassignmentsResponse)
+        answer = ask(connection, request, 0, kind)
     assert answer is not None
-    assert answer.error_code == answer.responses[0].partitions[0].error_code == 0, answer
+    return answer
+
+
+def set_credentials(cluster: ZooKeeperCluster, users: Mapping[str, int], *, at: int) -> None:
+    """Of each that mechanism, by a request to whichever broker. All kinds of brokers tell of them
+    then."""
+    upsertions = [
+        ScramCredentialUpsertion(
+            name=user, mechanism=mechanism, iterations=4096, salt=b"salt", salted_password=b"x"
+        )
+        for user, mechanism in users.items()
+    ]
+    request = AlterUserScramCredentialsRequest(upsertions=upsertions)
+    answer = asked(cluster, request, AlterUserScramCredentialsResponse, at=at)
+    assert {each.user: each.error_code for each in answer.results} == dict.fromkeys(users, 0)
+
+    for id in (1, 2, KAFKA):
+        cluster.wait(partial(knows, cluster, id, users), f"{id} does not know")
+
+
+def knows(cluster: ZooKeeperCluster, id: int, users: Mapping[str, int]) -> bool:
+    """Whether that broker tells of their credentials, and of no others."""
+    request = DescribeUserScramCredentialsRequest(users=None)
+    answer = asked(cluster, request, DescribeUserScramCredentialsResponse, at=id)
+    return users == {
+        each.user: info.mechanism for each in answer.results for info in each.credential_infos
+    }
 
 
 def reassignments(topic: str, partition: int, replicas: list[int]) -> bytes:
@@ -267,6 +313,7 @@ def test_kafkalite_is_the_controller_and_dies_after_kafka_has(
     traffic = Traffic(cluster, "mixed")
     traffic.send()
     traffic.settle()
+    set_credentials(cluster, {"a user": 1, "u*=,%": 2}, at=2)
     create(cluster, "doomed", at=2)
     cluster.kill(KAFKA)
     traffic.send()
@@ -303,6 +350,7 @@ def test_kafka_is_the_controller_and_kafkalite_dies(
     own = ["configs", "set", "broker", "2", "log.retention.ms=77777", "--bootstrap"]
     assert main([*own, cluster.addresses[1]]) == 0
     assert cluster.json("/config/brokers/2")["config"] == {"log.retention.ms": "77777"}
+    set_credentials(cluster, {"a user": 1, "u*=,%": 2}, at=2)
     cluster.kill(2)
     traffic.send()
     traffic.settle()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from kafkalite.config.broker_keys import BROKER_KEYS
+from kafkalite.config.known import OF_A_MECHANISM
 from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig
 from tools.compatibility_facts import unread
@@ -12,7 +13,7 @@ from tools.compatibility_facts import unread
 _READ_ELSEWHERE = frozenset(
     {
         *("log.dir", "log.dirs", "metadata.log.dir", "broker.id"),
-        *("sasl.jaas.config", "sasl.server.callback.handler.class"),
+        *OF_A_MECHANISM,
     }
 )
 """By the command line, which opens the folders, by the view itself, and by `config.sasl`, of one

@@ -5,8 +5,6 @@
 // It prints one line of JSON, and ends with 0 when the scenario came to its end; what it saw there is
 // judged by whoever called.
 
-import { inspect } from 'node:util'
-
 import { BASE_TIMESTAMP } from './records.js'
 import { scenarios } from './scenarios.js'
 
@@ -30,7 +28,7 @@ try {
   const Client = await libraries[library]()
   told = { ...(await scenarios[scenario](new Client(bootstrap), topic, codec)), ok: true }
 } catch (error) {
-  told = { ok: false, error: error.stack, cause: inspect(error.cause ?? error.errors, { depth: Infinity }) }
+  told = { ok: false, error: error.stack, cause: String(error.cause ?? error.errors ?? '') }
 }
 // Only then is it sure that the line is out, when stdout is a pipe.
 process.stdout.write(JSON.stringify({ scenario, ...told }) + '\n', () => process.exit(told.ok ? 0 : 1))

@@ -47,9 +47,12 @@ _OF_ZOOKEEPER = ("leader.imbalance.per.broker.percentage",)
 """Others that act over it alone."""
 _OF_A_LISTENER = re.compile(
     r"listener\.name\.[^.]+\."
-    r"(?:(?P<tls>ssl\..+)|(?:[^.]+\.)?(?P<sasl>sasl\..+|connections\.max\.reauth\.ms))"
+    r"(?:(?P<tls>ssl\..+)"
+    r"|(?P<mechanism>[^.]+\.)?(?P<sasl>sasl\..+|connections\.max\.reauth\.ms))"
 )
 """Of SASL a mechanism may be named besides."""
+OF_A_MECHANISM = ("sasl.jaas.config", "sasl.server.callback.handler.class")
+"""They act where one is named."""
 _OF_PARTS = ("allow.everyone.if.no.acl.found", "super.users")
 _OF_PARTS_BEGIN = (
     "config.providers.",
@@ -89,7 +92,10 @@ class Kind(Enum):
 
 def kind_of(name: str) -> Kind:
     """What `name` is as a broker's setting."""
+    own = _OF_A_LISTENER.fullmatch(name)
     name = of_all_listeners(name)
+    if name in OF_A_MECHANISM and (own is None or own["mechanism"] is None):
+        return Kind.WITHOUT_EFFECT
     if name in BROKER_KEYS:
         return Kind.WITHOUT_EFFECT if name in NOT_YET | TIERED else Kind.ACTS
     if name.startswith("zookeeper.") or name in _OF_ZOOKEEPER:

@@ -17,7 +17,14 @@ from typing import NoReturn
 
 from kafkalite.config.environment import BITNAMI_PREFIX, Given
 from kafkalite.config.keys import ConfigKey
-from kafkalite.config.known import Kind, is_of_clients_too, key_of, kind_of, meant_by
+from kafkalite.config.known import (
+    Kind,
+    is_of_clients_too,
+    key_of,
+    kind_of,
+    meant_by,
+    of_all_listeners,
+)
 from kafkalite.config.listeners import CONTROLLERS, ROLES, is_controller_alone
 from kafkalite.config.relations import check_relations, names_with_relations
 from kafkalite.errors import ErrorCode, KafkaError
@@ -31,6 +38,7 @@ _VOTERS = "controller.quorum.voters"
 _BOOTSTRAP = "controller.quorum.bootstrap.servers"
 _QUORUM = (ROLES, CONTROLLERS, _VOTERS, _BOOTSTRAP)
 _AUTHORIZER = "authorizer.class.name"
+_MECHANISMS, _KERBEROS = "sasl.enabled.mechanisms", "GSSAPI"
 
 
 def review(given: Mapping[str, Given]) -> list[str]:
@@ -146,7 +154,19 @@ def _warnings(given: Mapping[str, Given]) -> Iterable[str]:
             f"warning: {_AUTHORIZER} ({authorizer.origin}) has no effect: everybody whom a "
             "listener lets in may do everything"
         )
+    yield from _of_kerberos(given)
     yield from _of_other_nodes(given)
+
+
+def _of_kerberos(given: Mapping[str, Given]) -> Iterable[str]:
+    """Where it is not all that is spoken: else its listener is left out, or refused."""
+    for name, (value, origin) in given.items():
+        mechanisms = [each.strip() for each in value.split(",")]
+        if of_all_listeners(name) == _MECHANISMS and _KERBEROS in mechanisms and mechanisms[1:]:
+            yield (
+                f"warning: {name} ({origin}): {_KERBEROS} is left out, since Kerberos is not spoken"
+                " here"
+            )
 
 
 def _of_other_nodes(given: Mapping[str, Given]) -> Iterable[str]:

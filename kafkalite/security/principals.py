@@ -17,5 +17,7 @@ class KafkaPrincipal(NamedTuple):
         return f"{self.type}:{self.name}"
 
 
+ITSELF: Final = KafkaPrincipal("Broker", "itself")
+"""A broker that asks itself: nobody else is of that type."""
 ANONYMOUS: Final = KafkaPrincipal(USER, "ANONYMOUS")
 """Whoever comes in where nobody is asked."""

@@ -21,7 +21,7 @@ from kafkalite.ports.process import host_name
 from kafkalite.server.request import RequestContext, Services
 from kafkalite.types import BrokerId
 
-_MAPPED_PREFIX = "::ffff:"
+MAPPED_PREFIX = "::ffff:"
 """An IPv4 client on an IPv6 socket."""
 
 
@@ -43,7 +43,7 @@ def nodes(ctx: RequestContext) -> list[Node]:
         if broker.id == services.broker_id:
             if session.advertised is not None:
                 local = ctx.connection.local
-                host = session.advertised.host or local.host.removeprefix(_MAPPED_PREFIX)
+                host = session.advertised.host or local.host.removeprefix(MAPPED_PREFIX)
                 port = session.advertised.port or local.port
                 found.append(Node(broker.id, host, port, broker.rack))
         else:

@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.complaints import Complaints
 from kafkalite.ports.network import Address, Listener, Network
+from kafkalite.server.addresses import MAPPED_PREFIX
 from kafkalite.server.connection import ClientConnection, Handle
 from kafkalite.server.receive_buffer import BufferPool
 
@@ -28,8 +29,6 @@ UNLIMITED = 2**31 - 1
 _SWEEPS_AN_IDLE_TIME = 10
 """An idle connection is closed at most this part of `max_idle_ms` late."""
 _MIN_SWEEP_MS = 100
-_MAPPED_PREFIX = "::ffff:"
-"""An IPv4 client on an IPv6 socket."""
 
 
 class ConnectionLimits(NamedTuple):
@@ -147,7 +146,7 @@ class ServerListener(Generic[S]):
 
     def _accept(self, peer: Address) -> ClientConnection[S] | None:
         limits = self.limits
-        host = peer.host.removeprefix(_MAPPED_PREFIX)
+        host = peer.host.removeprefix(MAPPED_PREFIX)
         per_ip = limits.max_connections_per_ip_overrides.get(host, limits.max_connections_per_ip)
         if self._counts.total >= limits.max_connections:
             self._tell_refusal(peer, f"max.connections={limits.max_connections}")

@@ -21,6 +21,7 @@ from kafkalite.server.secured import accepting, dialing, sasl_mechanisms
 
 if TYPE_CHECKING:
     from kafkalite.security.mechanisms import Mechanisms
+    from kafkalite.server.own_connections import OwnConnections
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
@@ -56,6 +57,7 @@ class Listeners:
         self._checks_views = checks_views
         self._limits = _limits(config)
         self._started: list[ServerListener[Session]] = []
+        self._own: OwnConnections | None = None
 
     def start(self, handle: Handle[Session], open_gate: OpenGate | None = None) -> None:
         """Listen on all of them. `OSError` when an address cannot be had. Without `open_gate` no
@@ -67,8 +69,11 @@ class Listeners:
             handle_first: Handle[Session] = handle
             principal: KafkaPrincipal | None = ANONYMOUS
             if mechanisms is not None and open_gate is not None:
-                most = self._limits.max_request_bytes
-                handle_first, principal = open_gate(mechanisms, self._complaints, most), None
+                handle_first, principal = self._gated(handle, mechanisms, open_gate), None
+            elif wanted.has_tls:
+                from kafkalite.server.certificate_gate import naming_clients  # Of use to few.
+
+                handle_first = naming_clients(handle)
             listener = ServerListener(
                 network,
                 self._clock,
@@ -83,10 +88,28 @@ class Listeners:
             listener.start(wanted.bound.host, wanted.bound.port)
             self._started.append(listener)
 
+    def _gated(
+        self, handle: Handle[Session], mechanisms: Mechanisms, open_gate: OpenGate
+    ) -> Handle[Session]:
+        most = self._limits.max_request_bytes
+        return self._own_connections().let_in(
+            handle, open_gate(mechanisms, self._complaints, most), most
+        )
+
+    def _own_connections(self) -> OwnConnections:
+        if self._own is None:
+            from kafkalite.server.own_connections import OwnConnections  # Of use to few.
+
+            self._own = OwnConnections()
+        return self._own
+
     def network_to(self, name: str | None = None) -> Network:
-        """To that listener from this process; None: to the first."""
+        """To that listener from this process, which need not say who it is; None: to the first."""
         name = name or self._wanted[0].name
-        return dialing(self._network, self._clock, self._config, name, itself=True)
+        network = self._network
+        if any(each.name == name and each.has_sasl for each in self._wanted):
+            network = self._own_connections().through(network)
+        return dialing(network, self._clock, self._config, name, itself=True)
 
     def limit(self, config: BrokerConfig) -> None:
         """Hold new connections to these settings, whatever the first ones were. `KafkaError` for

@@ -184,7 +184,7 @@ class _Authentication:
             token, _ = self._step(connection, bytes(frame))
         except NotAuthenticatedError as failure:
             if not failure.is_told:
-                raise ProtocolError(f"authentication failed: {failure}") from failure
+                raise ProtocolError(f"not authenticated: {failure}") from failure
             return self._fail(connection, failure, None)
         return [_LENGTH.pack(len(token)) + token]
 
@@ -265,7 +265,7 @@ class _Authentication:
     ) -> Pending:
         """FAILED."""
         gate = self._gate
-        gate.complaints.closing(connection.peer, f"authentication failed: {why}")
+        gate.complaints.closing(connection.peer, f"not authenticated: {why}")
         connection.handle = _no_answer
         pending = Pending()
 

@@ -9,6 +9,7 @@ from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.described_keys import broker_keys, internal_keys
 from kafkalite.config.known import (
     NOT_YET,
+    OF_A_MECHANISM,
     OLDER,
     TIERED,
     Kind,
@@ -59,6 +60,8 @@ def test_a_topics_key_acts_too_unless_there_is_a_reason() -> None:
         ("listener.name.internal.ssl.principal.mapping.rules", Kind.WITHOUT_EFFECT),
         ("listener.name.internal.ssl.keystor.location", Kind.UNKNOWN),
         ("listener.name.internal.plain.sasl.jaas.config", Kind.ACTS),
+        ("listener.name.internal.sasl.jaas.config", Kind.WITHOUT_EFFECT),
+        ("sasl.jaas.config", Kind.WITHOUT_EFFECT),
         ("listener.name.internal.sasl.enabled.mechanisms", Kind.ACTS),
         ("listener.name.internal.plain.connections.max.reauth.ms", Kind.ACTS),
         ("listener.name.internal.plain.sasl.jass.config", Kind.UNKNOWN),
@@ -86,7 +89,7 @@ def test_older_keys_are_no_keys_of_today() -> None:
 
 def test_keys_without_effect_are_described_as_such_or_not_read_yet() -> None:
     for name in broker_keys() | internal_keys():
-        acts = name in BROKER_KEYS and name not in NOT_YET | TIERED
+        acts = name in BROKER_KEYS and name not in {*NOT_YET, *TIERED, *OF_A_MECHANISM}
         assert (kind_of(name) is Kind.ACTS) == acts
 
 

@@ -189,3 +189,18 @@ def test_an_authorizer_that_is_not_there_is_a_warning() -> None:
         "in may do everything"
     ]
     assert notes({name: " "}) == []
+
+
+def test_kerberos_beside_other_mechanisms_is_a_warning() -> None:
+    name = "listener.name.in.sasl.enabled.mechanisms"
+    assert notes({name: "PLAIN, GSSAPI"}) == [
+        f"warning: {name} (server.properties): GSSAPI is left out, since Kerberos is not spoken "
+        "here"
+    ]
+    assert notes({name: "GSSAPI"}) == []
+    assert notes({name: "PLAIN"}) == []
+
+
+def test_a_login_of_no_mechanism_has_no_effect() -> None:
+    assert notes({"sasl.jaas.config": "x"}) == ["info: no effect here: sasl.jaas.config"]
+    assert notes({"listener.name.in.plain.sasl.jaas.config": "x"}) == []

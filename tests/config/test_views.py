@@ -4,13 +4,13 @@ import pytest
 
 from kafkalite.config.broker_keys import BROKER_KEYS
 from kafkalite.config.keys import ConfigKey, ConfigType, Value
+from kafkalite.config.known import OF_A_MECHANISM
 from kafkalite.config.topic_keys import TOPIC_KEYS
 from kafkalite.config.views import BrokerConfig, TopicConfig, validate_topic_config
 from kafkalite.errors import ErrorCode, KafkaError
 from kafkalite.protocol.records.batch import TimestampType
 
 NOT_IN_TOPIC_VIEW = ("remote.", "local.", "errors.", "internal.")
-OF_A_MECHANISM = {"sasl.jaas.config", "sasl.server.callback.handler.class"}
 NOT_IN_BROKER_VIEW = {"broker.id", "log.dir", *OF_A_MECHANISM} | {
     synonym.name for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }

@@ -7,23 +7,32 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import pytest
+
 from kafkalite.errors import ErrorCode
-from kafkalite.ports.network import Link, Network
+from kafkalite.ports.network import Address, Link, Network
 from kafkalite.protocol.framing import FrameSplitter
 from kafkalite.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafkalite.security.principals import ANONYMOUS, ITSELF, KafkaPrincipal
+from kafkalite.server.connection import ClientConnection
+from kafkalite.server.request import Session
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import Running, simulated, start
-from tests.server.sasl_exchanges import ITERATIONS, SALT, SETTINGS
-from tests.server.sasl_talk import EXCHANGES, Wire, recorded, transcript
+from tests.server.sasl_exchanges import GOOD, ITERATIONS, SALT, SETTINGS
+from tests.server.sasl_talk import EXCHANGES, Talk, Wire, recorded, transcript
 
 PORTS = {"PLAINTEXT": 9092, "SASL": 9093, "SHORT": 9094, "SMALL": 9095, "STRICT": 9096}
 LISTENERS = {"listeners": ",".join(f"{name}://:{port}" for name, port in PORTS.items())}
 PATIENCE_MS = 100
+METADATA = 9
 
 
 class MemoryWire(Wire):
@@ -66,6 +75,10 @@ class MemoryWire(Wire):
                 return None
             await self._simulation.sleep(1)
         raise AssertionError("neither an answer nor the end of the connection")
+
+    def close(self) -> None:
+        assert self._link is not None
+        self._link.close()
 
     def now_ms(self) -> int:
         return self._simulation.clock.now_ms()
@@ -118,3 +131,113 @@ async def test_every_exchange_goes_as_with_kafka(simulation: Simulation) -> None
     assert answers.keys() == wanted.keys()
     differ = [key for key in EXCHANGES if answers[key] != wanted[key]]
     assert "".join(answers[key] for key in differ) == "".join(wanted[key] for key in differ)
+
+
+@simulated
+async def test_a_broker_that_asks_itself_is_let_in(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        network = running.broker.network_to("SASL")
+        client = await Client.connect(network, Address("broker", PORTS["SASL"]))
+        answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        assert answer.brokers
+        assert sessions(running, "SASL") == {ITSELF}
+        node = simulation.network.node("client")
+        other = await Client.connect(node, Address("broker", PORTS["SASL"]))
+        with pytest.raises(ConnectionError):
+            await other.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        client.close()
+
+
+@simulated
+async def test_who_a_client_is_stands_on_its_session(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        wire = dialed(running, "SASL")
+        talk = Talk(wire)
+        await talk.versions()
+        assert sessions(running, "SASL") == {None}
+        await talk.handshake("PLAIN")
+        await talk.authenticate(GOOD)
+        assert sessions(running, "SASL") == {KafkaPrincipal("User", "alice")}
+        assert sessions(running, "PLAINTEXT") == {ANONYMOUS}
+
+
+@simulated
+async def test_who_says_nothing_leaves_when_it_was_idle_for_long(simulation: Simulation) -> None:
+    idle = {"connections.max.idle.ms": "2000"}
+    async with serving(simulation, idle) as running:
+        silent, half_way = dialed(running, "SASL"), dialed(running, "SASL")
+        await Talk(half_way).handshake("PLAIN")
+        await simulation.sleep(1_500)
+        assert (silent.is_closed, half_way.is_closed) == (False, False)
+        await simulation.sleep(1_000)
+        assert (silent.is_closed, half_way.is_closed) == (True, True)
+
+
+@simulated
+async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
+    delay = {"connection.failed.authentication.delay.ms": "60"}
+    async with serving(simulation, delay) as running:
+        wire = dialed(running, "SASL")
+        talk = Talk(wire)
+        await talk.handshake("PLAIN")
+        began_ms = wire.now_ms()
+        await talk.authenticate(b"\0alice\0x")
+        assert 60 <= wire.now_ms() - began_ms <= 65
+        # What it sends meanwhile is not read.
+        other = dialed(running, "SASL")
+        await Talk(other).handshake("PLAIN")
+        for token in (b"\0alice\0x", GOOD):
+            await Talk(other).send(SaslAuthenticateRequest(auth_bytes=token), 1)
+        refused = await other.answer()
+        assert refused is not None
+        assert b"Invalid username" in refused
+        assert await other.answer() is None
+
+
+@simulated
+async def test_a_client_that_leaves_while_it_waits_to_be_refused(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        wire = dialed(running, "SASL")
+        await Talk(wire).handshake("PLAIN")
+        await Talk(wire).send(SaslAuthenticateRequest(auth_bytes=b""), 1)
+        wire.close()
+        await simulation.sleep(100)
+        assert sessions(running, "SASL") == set()
+
+
+@simulated
+async def test_a_user_who_is_deleted_comes_in_no_more(simulation: Simulation) -> None:
+    async with serving(simulation) as running:
+        deletion = ScramCredentialDeletion(name="alice", mechanism=1)
+        request = AlterUserScramCredentialsRequest(deletions=[deletion])
+        client = await running.client()
+        await client.ask(request, 0, AlterUserScramCredentialsResponse)
+        talk = Talk(dialed(running, "SASL"))
+        await talk.handshake("SCRAM-SHA-256")
+        await talk.authenticate(b"n,,n=alice,r=client-nonce")
+        assert talk.lines[-1].startswith("SASL_AUTHENTICATE v1 -> error 58")
+
+
+@simulated
+async def test_requests_of_clients_that_are_in_go_straight_to_dispatch(
+    simulation: Simulation,
+) -> None:
+    async with serving(simulation) as running:
+        talk = Talk(dialed(running, "SASL"))
+        await talk.handshake("PLAIN")
+        await talk.authenticate(GOOD)
+        plain = Talk(dialed(running, "PLAINTEXT"))
+        await plain.versions()
+        first, _, second = (each.handle for each in connections(running))
+        assert first == second
+
+
+def connections(running: Running) -> list[ClientConnection[Session]]:
+    return [
+        each for listener in running.broker._listeners._started for each in listener.connections
+    ]
+
+
+def sessions(running: Running, listener: str) -> set[KafkaPrincipal | None]:
+    found = (each.session for each in connections(running))
+    return {session.principal for session in found if session.listener == listener}

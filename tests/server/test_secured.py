@@ -14,6 +14,7 @@ from kafkalite.ports.complaints import IN_FULL
 from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
+from kafkalite.security.principals import ANONYMOUS, KafkaPrincipal
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests import certificates
@@ -60,6 +61,31 @@ async def test_each_listener_has_its_own_settings(simulation: Simulation, tmp_pa
             await asked(network, Address("broker", 9093))
         endpoints = running.broker.image.brokers[running.broker._config.node_id].endpoints
         assert {each.name: each.security_protocol for each in endpoints} == {"SSL": 1, "OWN": 1}
+
+
+@simulated
+async def test_who_a_client_is_stands_in_its_certificate(
+    simulation: Simulation, tmp_path: Path
+) -> None:
+    settings = {
+        **TWO,
+        **certificates.settings_of(tmp_path),
+        "listener.name.own.ssl.client.auth": "required",
+    }
+    async with start(simulation, settings=settings) as running:
+        network = client_network(simulation)
+        clients = [await Client.connect(network, Address("broker", port)) for port in (PORT, 9093)]
+        for client in clients:
+            await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        found = [
+            (each.session.listener, each.session.principal)
+            for listener in running.broker._listeners._started
+            for each in listener.connections
+        ]
+        named = KafkaPrincipal("User", "CN=broker")
+        assert found == [("SSL", ANONYMOUS), ("OWN", named)]
+        for client in clients:
+            client.close()
 
 
 @simulated

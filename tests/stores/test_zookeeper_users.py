@@ -130,6 +130,7 @@ def test_users_are_not_watched_since_notifications_tell(cluster: Cluster) -> Non
     cluster.fill({ALICE: BY_256})
     one = Member(cluster, 1)
     cluster.write(SetData(ALICE, BY_256.replace(b"256", b"512")))
-    assert keys(one) == {(1, "alice")}
+    cluster.write(Create(f"{USERS}/bob", BY_256), notification(f"{USERS}/bob"))
+    assert keys(one) == {(1, "alice"), (1, "bob")}
     cluster.write(notification(ALICE))
-    assert keys(one) == {(2, "alice")}
+    assert keys(one) == {(2, "alice"), (1, "bob")}
