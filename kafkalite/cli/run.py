@@ -44,7 +44,8 @@ def run(
 
     The command finds the address in KAFKA_BOOTSTRAP_SERVERS (and in SPRING_KAFKA_BOOTSTRAP_SERVERS
     and KAFKA_BROKERS). Its exit code is that of `run`; 128 and the signal's number when a signal
-    ended it.
+    ended it. The environment is the command's: unlike `serve`, the broker takes no KAFKA_...
+    variable from it as a setting; say --set.
 
     Args:
         command: what to run, and all that comes after it; -- may stand before

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import NoReturn
+from typing import IO, Final, NoReturn
 
 from kafkalite.config.listeners import ListenersError
 from kafkalite.config.tls import VERSIONS, Store, TlsSettings
 from kafkalite.ports.key_stores import read_identity, read_trusted
 
+_DESCRIPTORS: Final = "/proc/self/fd"
 _VERIFY = {"required": ssl.CERT_REQUIRED, "requested": ssl.CERT_OPTIONAL, "none": ssl.CERT_NONE}
 _NUMBERS = dict(zip(VERSIONS, (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3), strict=True))
 _OF_1_3 = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
@@ -71,20 +75,45 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _show(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    """OpenSSL takes keys by Python's `ssl` from files alone: one of this user's, for a moment."""
     store = settings.key_store
     if store is None:
         return
     identity = read_identity(store)
-    with TemporaryDirectory(prefix="kafkalite-") as folder:
-        path = os.path.join(folder, "identity.pem")
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(identity.certificates + identity.key)
+    with _file_of(identity.certificates + identity.key) as path:
         try:
             # An empty password keeps OpenSSL from asking for one on the terminal.
             context.load_cert_chain(path, password=identity.password)
         except (ssl.SSLError, ValueError) as error:
             _refuse(store, error, is_locked="ENCRYPTED" in identity.key)
+
+
+@contextmanager
+def _file_of(text: str) -> Iterator[str]:
+    """The path of a file with that text, which is secret: OpenSSL takes keys by Python's `ssl` from
+    files alone. Linux has files without a name, which are gone with the process, however it ends;
+    elsewhere it is one of this user's, for a moment."""
+    try:
+        file = _file_without_a_name()
+    except OSError:  # A container may forbid them.
+        file = None
+    if file is None:
+        with TemporaryDirectory(prefix="kafkalite-") as folder:
+            path = os.path.join(folder, "identity.pem")
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as named:
+                named.write(text)
+            yield path
+        return
+    with file:
+        file.write(text)
+        file.flush()
+        yield f"{_DESCRIPTORS}/{file.fileno()}"
+
+
+def _file_without_a_name() -> IO[str] | None:
+    """None where there are none, or where nobody could open it again."""
+    if sys.platform != "linux" or not os.path.isdir(_DESCRIPTORS):
+        return None
+    return open(os.memfd_create("kafkalite"), "w")
 
 
 def _refuse(store: Store, error: Exception, *, is_locked: bool = False) -> NoReturn:

@@ -46,6 +46,7 @@ from kafkalite.ports.clock import Clock, Timer
 from kafkalite.server.core_driver import CoreDriver
 from kafkalite.server.disk_troubles import Trouble
 from kafkalite.server.store_journal import StoreJournal
+from kafkalite.types import Offset
 
 if TYPE_CHECKING:
     from kafkalite.controller.events import (
@@ -109,6 +110,8 @@ class ControllerDriver:
         self._retry: Timer | None = None
         self._trouble = Trouble()
         """When it runs."""
+        self._lost = Trouble()
+        """That ended terms, one after the other, none of which committed anything."""
 
     @property
     def active(self) -> bool:
@@ -275,7 +278,12 @@ class ControllerDriver:
             overload=ErrorCode.REQUEST_TIMED_OUT,
             confirms=self._settings.over_zookeeper,
         )
-        journal.on_committed = driver.committed
+
+        def committed(offset: Offset) -> None:
+            self._lost.is_over()
+            driver.committed(offset)
+
+        journal.on_committed = committed
         self._driver = driver
         _log.debug("Controller since epoch %d: %d topics", term.epoch, len(core.image.topics))
         early, self._early = self._early, []
@@ -288,7 +296,7 @@ class ControllerDriver:
     def _failed(self, error: KafkaError) -> None:
         """The term cannot go on: the store took nothing, or too much. Give the election up, and
         run again later: a disk may recover."""
-        self._end_term(error.message)
+        self._end_term(error.message, level=self._lost.level(error.message))
         if self._session is not None:
             self._session.resign()
             self._run_later()

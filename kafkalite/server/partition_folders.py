@@ -11,6 +11,7 @@ from kafkalite.log.directories import LogDirectory
 from kafkalite.log.new_folders import FolderPlan
 from kafkalite.log.partition_log import PartitionLog
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.complaints import Flood
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.workers import Workers
 from kafkalite.types import TopicPartition
@@ -46,10 +47,22 @@ class PartitionFolders:
         self._without_folder: deque[tuple[TopicPartition, PartitionLog]] = deque()
         self._is_making = False
         self._stopped = asyncio.Event()
+        # A disk that is full refuses the folders of all partitions of a topic.
+        self._unmade = Flood(
+            clock, _log, "%d more have no folder until their first record, the last %s", in_full=1
+        )
+        self._left = Flood(
+            clock,
+            _log,
+            "%d more cannot be removed, the next start tries again; the last %s",
+            in_full=1,
+        )
 
     def stop(self) -> None:
         """Begin with none any more; one that is under way is waited for by its task group."""
         self._stopped.set()
+        self._unmade.stop()
+        self._left.stop()
 
     def remove_later(self, folder: str) -> None:
         """Remove a folder that was renamed for deletion."""
@@ -72,9 +85,8 @@ class PartitionFolders:
                 try:
                     await self._workers.run(self._directory.remove, folder)
                 except OSError as error:
-                    _log.warning(
-                        "%s cannot be removed, the next start tries again: %s", folder, error
-                    )
+                    told = f"{folder} cannot be removed, the next start tries again: {error}"
+                    self._left.tell(told, f"{folder}: {error}")
         finally:
             self._is_removing = False
 
@@ -105,5 +117,7 @@ class PartitionFolders:
             if plan.adopt(self._directory):
                 return
         except OSError as error:
-            _log.warning("%s has no folder until its first record: %s", plan.partition, error)
+            name = plan.partition
+            told = f"{name} has no folder until its first record: {error}"
+            self._unmade.tell(told, f"{name}: {error}")
         self.remove_later(plan.folder)

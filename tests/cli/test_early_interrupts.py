@@ -14,6 +14,7 @@ import pytest
 from kafkalite.cli import app, early_interrupts
 from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts, raise_upon_interrupts
 from kafkalite.cli.main import main
+from kafkalite.ports import tls_context
 from tests.cli.serving import environment
 
 INTERRUPTED = """
@@ -68,32 +69,36 @@ def ends_quietly(program: str, *words: str) -> None:
 
 
 AMID_A_KEY = """
-import builtins, os, signal, sys
+import os, signal, ssl, sys
 from kafkalite.ports import tls_context
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # As above.
 
-class Opened:
-    def __init__(self, *how, **more):
-        self.file = builtins.open(*how, **more)
+def load(*files, **more):
+    print(*os.listdir(os.environ["TMPDIR"]), flush=True)
+    os.kill(os.getpid(), signal.{})
 
-    def __enter__(self):
-        return self.file
-
-    def __exit__(self, *error):
-        self.file.close()
-        print(*os.listdir(os.environ["TMPDIR"]))
-        os.kill(os.getpid(), signal.SIGINT)
-
-tls_context.open = Opened
+ssl.SSLContext.load_cert_chain = load
+tls_context._DESCRIPTORS = "{}"
 from kafkalite.__main__ import main
 sys.exit(main())
 """
 KEY_STORE = Path(__file__).parent.parent / "data" / "key-stores" / "several.jks"
 
 
-def test_the_file_that_a_key_is_in_for_a_moment_goes(tmp_path: Path) -> None:
-    """OpenSSL is given it in one, in the clear."""
+NOWHERE = "/none"
+"""Where no file without a name can be opened again, as it is beyond Linux."""
+AMID_A_KEYS_FILE = [(NOWHERE, "SIGINT", 130)]
+if sys.platform == "linux":
+    AMID_A_KEYS_FILE.append((tls_context._DESCRIPTORS, "SIGTERM", -signal.SIGTERM))
+
+
+@pytest.mark.parametrize(("descriptors", "name", "code"), AMID_A_KEYS_FILE)
+def test_the_file_that_a_key_is_in_for_a_moment_goes(
+    tmp_path: Path, descriptors: str, name: str, code: int
+) -> None:
+    """OpenSSL is given it in one, in the clear. Where it has a name, Ctrl-C removes that; where it
+    has none, no end of the process leaves anything."""
     settings = {
         "listeners": "SSL://127.0.0.1:0",
         "ssl.keystore.location": str(KEY_STORE),
@@ -101,16 +106,17 @@ def test_the_file_that_a_key_is_in_for_a_moment_goes(tmp_path: Path) -> None:
         "ssl.keystore.password": "changeit",
     }
     words = [f"--set={key}={value}" for key, value in settings.items()]
+    program = AMID_A_KEY.format(name, descriptors)
     ended = subprocess.run(
-        [sys.executable, "-c", AMID_A_KEY, "serve", "--ephemeral", *words],
+        [sys.executable, "-c", program, "serve", "--ephemeral", *words],
         env={**environment(), "TMPDIR": str(tmp_path)},
         check=False,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (ended.returncode, ended.stderr) == (130, "")
-    assert ended.stdout.startswith("kafkalite-")
+    assert (ended.returncode, ended.stderr) == (code, "")
+    assert ended.stdout.startswith("kafkalite-") == (descriptors == NOWHERE)
     assert not list(tmp_path.iterdir())
 
 

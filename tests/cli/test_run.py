@@ -72,6 +72,19 @@ def test_topics_and_settings_are_there() -> None:
         assert rows == [["a", "3"], ["b", "2"]], ended.stderr
 
 
+def test_the_environment_is_the_commands_and_sets_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Variables that would keep `serve` from starting; the help says so."""
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "none")
+    monkeypatch.setenv("KAFKA_LISTENERS", "SASL_PLAINTEXT://nowhere:1")
+    assert main(["run", *python(PRINT, "KAFKA_NUM_PARTITIONS", "KAFKA_LISTENERS")]) == 0
+    assert capfd.readouterr().out.split() == ["none", "SASL_PLAINTEXT://nowhere:1"]
+    assert main(["run", "--help"]) == 0
+    told = " ".join(capfd.readouterr().out.replace("│", " ").split())
+    assert "the broker takes no KAFKA_... variable from it as a setting; say --set." in told
+
+
 def test_the_port_can_be_chosen() -> None:
     port = free_port()
     ended = ran("run", "--port", str(port), *python(PRINT, "KAFKA_BROKERS"))

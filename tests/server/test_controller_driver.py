@@ -308,6 +308,24 @@ def test_a_failed_commit_ends_the_term_and_another_begins(clock: HandClock) -> N
     assert isinstance(node.replies[-1], TopicsCreated)
 
 
+def test_terms_that_a_full_disk_ends_are_told_once(
+    clock: HandClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until something was committed again."""
+    node = SlowNode(clock)
+    node.start()
+    for kept in ("b", "c"):
+        for _ in range(3):
+            node.create("a")
+            node.session.done(CommitFailed(CommitFailure.STORAGE, "disk full"))
+            clock.advance(RETRY_MS)
+        (line,) = [each for each in caplog.messages if "No longer the controller" in each]
+        assert "disk full" in line
+        caplog.clear()
+        node.create(kept)
+        node.session.done()
+
+
 def test_all_stop_before_their_sessions_end(clock: HandClock) -> None:
     """Each is elected in its turn, and decides nothing any more."""
     store = memory_store(clock)

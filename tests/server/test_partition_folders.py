@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Callable
 from typing import TypeVar, TypeVarTuple
 
@@ -10,6 +12,7 @@ import pytest
 
 from kafkalite.config.views import TopicConfig
 from kafkalite.log.files_memory import MemoryFiles
+from kafkalite.ports.complaints import EVERY_MS
 from kafkalite.ports.workers import InlineWorkers
 from kafkalite.server.partition_folders import PartitionFolders
 from kafkalite.testing.simulation import Simulation
@@ -197,3 +200,31 @@ async def test_a_stop_ends_the_rest(simulation: Simulation) -> None:
         stopped = simulation.clock.now_ms()
     assert simulation.clock.now_ms() == stopped
     assert len(world.folders()) == 10
+
+
+class FullDisk(HeldWorkers):
+    """Its workers find no room."""
+
+    async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@simulated
+async def test_folders_that_are_all_refused_are_told_once_a_minute(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As for the fifty partitions of an internal topic."""
+    why = "[Errno 28] No space left on device"
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks, FullDisk())
+        world.make_more(50)
+        await simulation.sleep(EVERY_MS)
+        told = [text for text in caplog.messages if "until their first record" in text]
+        first = [text for text in caplog.messages if "until its first record" in text]
+        assert first == [f"orders-3 has no folder until its first record: {why}"]
+        assert told == [
+            f"50 more have no folder until their first record, the last orders-53: {why}"
+        ]
+        world.building.stop()
+    assert len(caplog.messages) == 4, "as of the folders that cannot be removed"
+    close(world.directory)
