@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kafkalite.config.listeners import (
     ListenerConfig,
     ListenersError,
+    is_controller_alone,
     parse_listeners,
 )
 from kafkalite.config.views import BrokerConfig
@@ -126,7 +127,7 @@ def check_security(config: BrokerConfig, *, has_others: bool = False) -> None:
             from kafkalite.config.sasl import check_inter_broker_mechanism
 
             check_inter_broker_mechanism(config, each.name)
-    if has_others:
+    if has_others and not is_controller_alone(config.settings):
         from kafkalite.server.peers import inter_broker_listener
 
         inter_broker_login_to(config, inter_broker_listener(config))
