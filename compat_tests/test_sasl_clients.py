@@ -1,5 +1,9 @@
 """Clients over SASL, of kafkalite and of the real Kafka with the same settings: whom PLAIN and
-SCRAM let in, what a group reads, and what those see who have the wrong password."""
+SCRAM let in, what a group reads, and what those see who have the wrong password.
+
+The programs in other languages take long, and the real Kafka does not change: SASL_ON_KAFKA=1 puts
+them to it too.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +56,10 @@ from tests.server.asking_peers import ME, OTHER, image
 
 pytestmark = pytest.mark.needs_process
 
-PLAIN = "PLAIN"
+PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MECHANISMS = (PLAIN, *SCRAM)
+"""Those with passwords."""
 BY_EACH = pytest.mark.parametrize("mechanism", [PLAIN, "SCRAM-SHA-512"])
 NAME, PASSWORD = "alice", "alice-secret"
 WRONG = "another-secret"
@@ -65,6 +70,7 @@ ITERATIONS = 4_096
 SESSION_MS = 1_500
 """A broker of Kafka takes no other login before a second is over."""
 JAAS = "sasl.jaas.config"
+SUBJECT = "unsecuredLoginStringClaim_sub"
 MODULE = "org.apache.kafka.common.security"
 
 
@@ -108,18 +114,21 @@ class Sasl(NamedTuple):
 
 
 def _module(mechanism: str) -> str:
+    if mechanism == OAUTHBEARER:
+        return f"{MODULE}.oauthbearer.OAuthBearerLoginModule"
     name = "plain.PlainLoginModule" if mechanism == PLAIN else "scram.ScramLoginModule"
     return f"{MODULE}.{name}"
 
 
 def _settings(listeners: str) -> dict[str, str]:
     logins = {PLAIN: f' user_{NAME}="{PASSWORD}"', **dict.fromkeys(SCRAM, "")}
+    logins[OAUTHBEARER] = f' {SUBJECT}="{NAME}"'
     return {
         "listeners": listeners,
         "advertised.listeners": listeners,
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,ASKING:SASL_PLAINTEXT,"
         "SHORT:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+        "sasl.enabled.mechanisms": ",".join(logins),
         **{
             f"listener.name.{name}.{each.lower()}.{JAAS}": f"{_module(each)} required{said};"
             for name in ("asking", "short")
@@ -140,7 +149,10 @@ def _make_known(address: str) -> None:
         admin.alter_user_scram_credentials([made])[NAME].result(WAIT_S)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("kafka", marks=pytest.mark.jvm)])
+REAL = pytest.param("kafka", marks=pytest.mark.jvm)
+
+
+@pytest.fixture(scope="module", params=["kafkalite", REAL])
 def sasl(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sasl]:
@@ -221,6 +233,9 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "sasl", ["kafkalite", *([REAL] if "SASL_ON_KAFKA" in os.environ else [])], indirect=True
+)
 @pytest.mark.parametrize(
     "client",
     [
@@ -366,6 +381,22 @@ def test_commands(
     sasl.java(tmp_path, mechanism, WRONG)
     line = kafkalite.refusal("topics", "list", *words)
     assert line.startswith(f"kafkalite: {NAME}: Authentication failed")
+
+
+def test_commands_with_an_unsigned_token(
+    sasl: Sasl,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={OAUTHBEARER}\n"
+        f'{JAAS}={_module(OAUTHBEARER)} required {SUBJECT}="{NAME}";'
+    )
+    kafkalite = CommandLine(capsys, monkeypatch)
+    words = ("--bootstrap", sasl.asking, "--command-config", str(file))
+    assert isinstance(kafkalite.json("topics", "list", *words), list)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -7,9 +7,10 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from compat_tests.oracle.free_port import free_ports
@@ -21,22 +22,35 @@ SESSION_MS = 4_000
 """The least that a ZooKeeper with Kafka's tick takes: so long a killed broker seems to live."""
 
 
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
 class LiteBroker:
     """`kafkalite serve --zookeeper`."""
 
     def __init__(
-        self, id: int, data: Path, hosts: str, *, port: int = 0, folders: Sequence[Path] = ()
+        self,
+        id: int,
+        data: Path,
+        hosts: str,
+        *,
+        port: int = 0,
+        folders: Sequence[Path] = (),
+        settings: Mapping[str, str] = NONE,
     ) -> None:
-        """`folders`: those of its logs, where they are not `data`."""
+        """`folders`: those of its logs, where they are not `data`; `settings` may have `listeners`,
+        which stand for the port."""
         self.id = id
-        self._errors = data.with_name(f"{data.name}.stderr")
-        options = ["--node-id", str(id), "--port", str(port)]
+        self.errors = data.with_name(f"{data.name}.stderr")
+        options = ["--node-id", str(id), *words_of("--set", settings)]
+        if "listeners" not in settings:
+            options += ["--port", str(port)]
         if folders:
             options += ["--set", f"log.dirs={','.join(map(str, folders))}"]
         else:
             options += ["--data", str(data)]
         session = f"zookeeper.session.timeout.ms={SESSION_MS}"
-        with self._errors.open("a") as sink:
+        with self.errors.open("a") as sink:
             self._process = subprocess.Popen(
                 [*KAFKALITE, "serve", *options, "--zookeeper", hosts, "--set", session],
                 stdin=subprocess.DEVNULL,
@@ -50,7 +64,7 @@ class LiteBroker:
         assert self._process.stdout is not None
         first = self._process.stdout.readline()
         ready = READY.match(first)
-        assert ready is not None, f"{first!r}; stderr: {self._errors.read_text()}"
+        assert ready is not None, f"{first!r}; stderr: {self.errors.read_text()}"
         return ready["address"]
 
     def signal(self, number: int) -> None:
@@ -72,18 +86,21 @@ class LiteBroker:
 class RealBroker:
     """Kafka 3.9.2 in ZooKeeper mode."""
 
-    def __init__(self, id: int, data: Path, hosts: str) -> None:
+    def __init__(
+        self, id: int, data: Path, hosts: str, *, port: int = 0, settings: Mapping[str, str] = NONE
+    ) -> None:
+        """`settings` may have `listeners`, of which one is at the port."""
         self.id = id
         self.data = data
-        settings = (
-            f"zookeeper.session.timeout.ms={SESSION_MS}",
-            "offsets.topic.replication.factor=3",
-            "transaction.state.log.replication.factor=3",
-        )
-        sets = [word for each in settings for word in ("--config", each)]
+        given = {
+            "zookeeper.session.timeout.ms": str(SESSION_MS),
+            "offsets.topic.replication.factor": "3",
+            "transaction.state.log.replication.factor": "3",
+            **settings,
+        }
         said = call(
-            "kafka-zk", "start", "--id", str(id), "--zookeeper", hosts, "--port", "0",
-            "--data", str(data), *sets,
+            "kafka-zk", "start", "--id", str(id), "--zookeeper", hosts, "--port", str(port),
+            "--data", str(data), *words_of("--config", given),
         )  # fmt: skip
         found = re.search(r"bootstrap=(\S+) pid=(\d+)", said)
         assert found, said
@@ -113,21 +130,23 @@ class ZooKeeperCluster:
         self._kazoo.start()
         self._chroot = "/" + self.hosts.partition("/")[2]
 
-    def start_lite(self, *ids: int) -> None:
+    def start_lite(self, *ids: int, settings: Mapping[str, str] = NONE) -> None:
         """On their folders of before, if there are any."""
         for id in ids:
-            self.launch_lite(id)
+            self.launch_lite(id, settings=settings)
         for id in ids:
             self.addresses[id] = self.lite[id].wait_ready()
 
-    def launch_lite(self, id: int) -> None:
+    def launch_lite(self, id: int, *, settings: Mapping[str, str] = NONE) -> None:
         """As `start_lite`; it is not ready yet."""
         address = self.addresses.get(id)
         port = int(address.rpartition(":")[2]) if address else free_ports(1)[0]
-        self.lite[id] = LiteBroker(id, self.folder / f"lite-{id}", self.hosts, port=port)
+        data = self.folder / f"lite-{id}"
+        self.lite[id] = LiteBroker(id, data, self.hosts, port=port, settings=settings)
 
-    def start_real(self, id: int) -> None:
-        self.real[id] = RealBroker(id, self.folder / f"real-{id}", self.hosts)
+    def start_real(self, id: int, *, port: int = 0, settings: Mapping[str, str] = NONE) -> None:
+        data = self.folder / f"real-{id}"
+        self.real[id] = RealBroker(id, data, self.hosts, port=port, settings=settings)
         self.addresses[id] = self.real[id].address
 
     def kill(self, id: int) -> None:
@@ -198,6 +217,10 @@ class ZooKeeperCluster:
         return self.json(f"/brokers/topics/{topic}/partitions/{partition}/state")
 
     wait = staticmethod(wait_until)
+
+
+def words_of(option: str, settings: Mapping[str, str]) -> list[str]:
+    return [word for key, value in settings.items() for word in (option, f"{key}={value}")]
 
 
 def call(command: str, *arguments: str) -> str:

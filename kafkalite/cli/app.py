@@ -23,6 +23,7 @@ from kafkalite.cli.run import with_command_marked
 from kafkalite.cli.serve import serve
 from kafkalite.cli.shell_completion import completion_of
 from kafkalite.cli.topics import topics
+from kafkalite.cli.users import users
 from kafkalite.cli.value_words import HelpInWords
 from kafkalite.cli.verify_log import verify_log
 
@@ -45,6 +46,7 @@ def new_app() -> App:
     app.command(consume, group=CLUSTER, sort_key=3)
     app.command(groups)
     app.command(configs)
+    app.command(users)
     app.command(dump_log, group=FOLDERS, sort_key=1)
     app.command(verify_log, group=FOLDERS, sort_key=2)
     app.command(completion_of(app), group=OPTIONS)

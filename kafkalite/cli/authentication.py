@@ -110,11 +110,7 @@ def _log_in(connection: socket.socket, login: Login | None) -> None:
             f"the broker does not take sasl.mechanism={login.mechanism}, but "
             f"{', '.join(answer.mechanisms) or 'none'}"
         )
-    exchange = get_sasl_mechanism(login.mechanism)(
-        sasl_mechanism=login.mechanism,
-        sasl_plain_username=login.username,
-        sasl_plain_password=login.password,
-    )
+    exchange = get_sasl_mechanism(login.mechanism)(**login.settings())
     while not exchange.is_done():
         request = SaslAuthenticateRequest(auth_bytes=exchange.auth_bytes())
         said = ask(connection, request, _AUTHENTICATE_VERSION, SaslAuthenticateResponse)

@@ -4,14 +4,15 @@ take it, with librdkafka's names for the same things beside Kafka's.
 | setting | or |
 | --- | --- |
 | `security.protocol` | |
-| `sasl.mechanism` (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) | `sasl.mechanisms` |
+| `sasl.mechanism` (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER) | `sasl.mechanisms` |
 | `sasl.jaas.config` | `sasl.username`, `sasl.password` |
 | `ssl.truststore.location`, `ssl.truststore.certificates` | `ssl.ca.location` |
 | `ssl.keystore.location`, `ssl.keystore.key`, `ssl.keystore.certificate.chain` | \
 `ssl.certificate.location`, `ssl.key.location` |
 | all other `ssl.` settings that `config.tls` knows | |
 
-Not here: GSSAPI, OAUTHBEARER. Other settings have no effect.
+Of OAUTHBEARER, unsigned tokens for `unsecuredLoginStringClaim_sub`. Not here: GSSAPI. Other
+settings have no effect.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 _OPTION = "--command-config"
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_OAUTHBEARER = "OAUTHBEARER"
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", _OAUTHBEARER)
+_SUBJECT = "unsecuredLoginStringClaim_sub"
 _OF_LIBRDKAFKA = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 
@@ -41,6 +44,21 @@ class Login:
     mechanism: str
     username: str
     password: str
+    """Empty for OAUTHBEARER, which has none."""
+
+    def settings(self) -> dict[str, object]:
+        """For kafka-python."""
+        if self.mechanism == _OAUTHBEARER:
+            from kafkalite.cli.unsigned_tokens import UnsignedTokens
+            from kafkalite.ports.clock import RealClock
+
+            tokens = UnsignedTokens(self.username, RealClock())
+            return {"sasl_mechanism": self.mechanism, "sasl_oauth_token_provider": tokens}
+        return {
+            "sasl_mechanism": self.mechanism,
+            "sasl_plain_username": self.username,
+            "sasl_plain_password": self.password,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +77,7 @@ class ClientSecurity:
         if self.tls is not None:
             settings |= {"ssl_context": self.tls, "ssl_check_hostname": self.tls.check_hostname}
         if self.login is not None:
-            settings |= {
-                "sasl_mechanism": self.login.mechanism,
-                "sasl_plain_username": self.login.username,
-                "sasl_plain_password": self.login.password,
-            }
+            settings |= self.login.settings()
         return settings
 
 
@@ -93,6 +107,10 @@ def _login(given: Mapping[str, str]) -> Login:
         given_as = f"={mechanism}" if mechanism else " is not set, which stands for GSSAPI"
         raise ValueError(f"sasl.mechanism{given_as}; spoken are {', '.join(_MECHANISMS)}")
     said = _said(given.get("sasl.jaas.config", "").strip())
+    if mechanism == _OAUTHBEARER:
+        if not said.get(_SUBJECT):
+            raise ValueError(f'nobody is named: say sasl.jaas.config=... required {_SUBJECT}="..."')
+        return Login(mechanism, said[_SUBJECT], "")
     username = said.get("username") or given.get("sasl.username")
     password = said.get("password") or given.get("sasl.password")
     if not username or password is None:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.completion import CompletionContext
 
 from kafkalite.cli.connection import Connection
+from kafkalite.cli.scram_requests import described_users
 
 
 def _topics(context: CompletionContext) -> list[str]:
@@ -23,6 +24,11 @@ def _topics(context: CompletionContext) -> list[str]:
 def _groups(context: CompletionContext) -> list[str]:
     with _connection(context).admin() as admin:
         return sorted(group["group_id"] for group in admin.list_groups())
+
+
+def _users(context: CompletionContext) -> list[str]:
+    with _connection(context).admin() as admin:
+        return sorted(described_users(admin))
 
 
 def _resources(context: CompletionContext) -> list[str]:
@@ -60,4 +66,5 @@ TopicName = Annotated[str, Parameter(completer=_topics, validator=_is_named)]
 TopicNames = Annotated[list[str], Parameter(completer=_topics, validator=_is_named)]
 GroupName = Annotated[str, Parameter(completer=_groups, validator=_is_named)]
 GroupNames = Annotated[list[str], Parameter(completer=_groups, validator=_is_named)]
+UserName = Annotated[str, Parameter(completer=_users, validator=_is_named)]
 ResourceName = Annotated[str, Parameter(completer=_resources, validator=_is_named)]

@@ -76,7 +76,7 @@ def serve(
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
-    checked = _checked(values, settings.origins)
+    checked = _checked(values, settings.origins, has_others=zookeeper is not None)
     of_brokers = {"--topic": topic, "--zookeeper": zookeeper, "--add-scram": add_scram}
     _check_role(values, settings.origins, of_brokers)
     users = (*_parse_users(add_scram), *settings.users)
@@ -173,7 +173,7 @@ def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tu
     return (first, *(folder for folder in expanded if folder != first))
 
 
-def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
+def _checked(values: dict[str, str], origins: dict[str, str], *, has_others: bool) -> BrokerConfig:
     """`WrongUseError` for what no broker can have; `origins` as in `Settings`."""
     from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
     from kafkalite.config.views import BrokerConfig
@@ -181,7 +181,7 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
 
     try:
         config = BrokerConfig.of(values)
-        _check_security(config)
+        _check_security(config, has_others=has_others)
         parse_ip_limits(config)
     except ListenersError as error:
         set_at = {key: origins[key] for key in error.keys if key in origins}
@@ -195,12 +195,12 @@ def _checked(values: dict[str, str], origins: dict[str, str]) -> BrokerConfig:
     return config
 
 
-def _check_security(config: BrokerConfig) -> None:
+def _check_security(config: BrokerConfig, *, has_others: bool) -> None:
     from kafkalite.server.secured import check_security
 
     ends_at_once = raise_upon_interrupts()  # A key is in a file meanwhile, which has to go.
     try:
-        check_security(config)
+        check_security(config, has_others=has_others)
     finally:
         if ends_at_once:
             end_at_once_upon_interrupts()

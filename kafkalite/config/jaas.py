@@ -39,6 +39,7 @@ _PATTERN = r"""
 """
 _ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\r": "\\r", "\n": "\\n"}
 _PROPERTY = re.compile(r"\$\{(?:\{(?P<kept>[^}]*)\}\}|(?P<name>[^}]*)\})")
 _FILE_SEPARATOR = "/"
 
@@ -91,6 +92,11 @@ def parse_jaas_file(
             raise JaasError(f"section {name} is there twice")
         sections[name] = tuple(entries)
     return sections
+
+
+def quoted(text: str) -> str:
+    """As a name or a value in a text of JAAS."""
+    return '"' + re.sub(r'["\\\r\n]', lambda found: _ESCAPES[found[0]], text) + '"'
 
 
 def _entry(tokens: _Tokens, properties: Mapping[str, str] | None = None) -> JaasEntry:

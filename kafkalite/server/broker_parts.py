@@ -230,6 +230,7 @@ class BrokerParts:
             self._config,
             self._ports.network,
             self._ports.clock,
+            self._ports.entropy,
             lambda: self.image,
             checks_views=checks_views,
             has_kafkas_beside_it=self._has_kafkas_beside_it,

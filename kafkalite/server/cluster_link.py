@@ -9,6 +9,7 @@ from kafkalite.config.views import BrokerConfig
 from kafkalite.controller.settings import ControllerSettings
 from kafkalite.metadata.image import MetadataImage
 from kafkalite.ports.clock import Clock
+from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Network
 from kafkalite.server.apis.cluster_table import CLUSTER_APIS
 from kafkalite.server.apis.table import ApiTable
@@ -19,7 +20,7 @@ from kafkalite.server.forwarding import Forwarding, Handled
 from kafkalite.server.marker_routes import MarkerRoutes
 from kafkalite.server.peers import Peers, inter_broker_listener
 from kafkalite.server.replication import Replication
-from kafkalite.server.secured import dialing
+from kafkalite.server.secured import dialing, logging_in
 from kafkalite.server.transaction_markers import Markers
 from kafkalite.server.verification_routes import VerificationRoutes
 
@@ -32,13 +33,14 @@ class ClusterLink:
         config: BrokerConfig,
         network: Network,
         clock: Clock,
+        entropy: Entropy,
         image: Callable[[], MetadataImage],
         *,
         checks_views: bool,
         has_kafkas_beside_it: bool = False,
     ) -> None:
         """`image`: the newest that the broker has folded; `checks_views`: see `Peers`;
-        `has_kafkas_beside_it`: see `Broker`."""
+        `has_kafkas_beside_it`: see `Broker`. `ListenersError` as `logging_in`."""
         self._clock = clock
         self._config = config
         self._broker_id = config.node_id
@@ -47,7 +49,14 @@ class ClusterLink:
         self.listener = inter_broker_listener(config)
         """Where the others come in."""
         network = dialing(network, clock, config, self.listener)
-        self.peers = Peers(config.node_id, network, clock, config, checks_views=checks_views)
+        self.peers = Peers(
+            config.node_id,
+            network,
+            clock,
+            config,
+            new_login=logging_in(config, self.listener, entropy),
+            checks_views=checks_views,
+        )
         self.controller = ControllerChannel(
             clock,
             ControllerSettings.of(config, over_zookeeper=has_kafkas_beside_it),

@@ -26,9 +26,7 @@ from kafkalite.errors import ErrorCode, InvariantError, KafkaError, ProtocolErro
 from kafkalite.log.files import Part
 from kafkalite.ports.clock import Clock, Timer
 from kafkalite.ports.network import Dialing, Link, Network
-from kafkalite.protocol.api_keys import response_class
-from kafkalite.protocol.codec import decode
-from kafkalite.protocol.headers import read_response_header, request_frame
+from kafkalite.protocol.headers import request_frame
 from kafkalite.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafkalite.protocol.schema import Request, Response
 from kafkalite.protocol.versions import Versions
@@ -307,18 +305,10 @@ class PeerConnection:
         if not self._sent:
             raise ProtocolError("an answer that was not asked for")
         asked = self._sent[0]
-        version = asked.version
-        assert version is not None, "not sent"
         if self._checks_views:
             copy = bytearray(frame)
             frame = memoryview(copy)
-        header, position = read_response_header(asked.api_key, version, frame)
-        if header.correlation_id != asked.correlation_id:
-            raise ProtocolError(
-                f"the answer of request {header.correlation_id}, where that of "
-                f"{asked.correlation_id} is due"
-            )
-        response = decode(response_class(asked.api_key), version, frame[position:])
+        response = asked.read(frame)
         self._sent.popleft()
         asked.end(response)
         if self._checks_views:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kafkalite.errors import KafkaError
+from kafkalite.errors import KafkaError, ProtocolError
 from kafkalite.ports.clock import Timer
+from kafkalite.protocol.api_keys import response_class
+from kafkalite.protocol.codec import decode
+from kafkalite.protocol.headers import read_response_header
 from kafkalite.protocol.schema import Request, Response, schema_of
 from kafkalite.protocol.versions import Versions
 
@@ -29,6 +32,17 @@ class Asked:
         self.correlation_id = 0
         self.timer: Timer | None = None
         self.is_over = False
+
+    def read(self, frame: memoryview) -> Response:
+        """What is answered in the frame, which is due. `ProtocolError` for what makes no sense."""
+        assert self.version is not None, "not sent"
+        header, position = read_response_header(self.api_key, self.version, frame)
+        if header.correlation_id != self.correlation_id:
+            raise ProtocolError(
+                f"the answer of request {header.correlation_id}, where that of "
+                f"{self.correlation_id} is due"
+            )
+        return decode(response_class(self.api_key), self.version, frame[position:])
 
     def end(self, reply: Response | KafkaError) -> None:
         """Once; after that it does nothing."""

@@ -1,5 +1,6 @@
 """The network as a listener wants it: as it is, or with TLS; and the mechanisms of SASL by which
-clients say there who they are. What either needs is imported for a listener that speaks it.
+clients, and other brokers, say there who they are. What either needs is imported for a listener
+that speaks it.
 
 Kafka differs: it does not start where the brokers' own listener would not trust its own
 certificate. Here a broker alone starts; one of several says so when it cannot reach the others.
@@ -7,7 +8,9 @@ certificate. Here a broker alone starts; one of several says so when it cannot r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from kafkalite.config.listeners import (
     ListenerConfig,
@@ -17,11 +20,16 @@ from kafkalite.config.listeners import (
 from kafkalite.config.views import BrokerConfig
 from kafkalite.ports.clock import Clock
 from kafkalite.ports.complaints import Complaints
+from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Network
 
 if TYPE_CHECKING:
+    from kafkalite.config.inter_broker_login import InterBrokerLogin
     from kafkalite.config.sasl import Sections
     from kafkalite.security.mechanisms import Mechanisms
+    from kafkalite.server.peer_login import PeerLogin
+
+_NONCE_BYTES: Final = 18
 
 
 def accepting(
@@ -66,9 +74,42 @@ def sasl_mechanisms(config: BrokerConfig, listener: ListenerConfig) -> Mechanism
     return Mechanisms(sasl_settings(config, listener.name, _sections(config)))
 
 
-def check_security(config: BrokerConfig) -> None:
-    """Look, before a broker starts, whether its listeners can be as they are to be. Errors as
-    above."""
+def logging_in(
+    config: BrokerConfig, listener: str, entropy: Entropy
+) -> Callable[[], PeerLogin] | None:
+    """Makes the login of a new connection to that listener of another broker; None: nobody is asked
+    there. Errors as `inter_broker_login_to`."""
+    login = inter_broker_login_to(config, listener)
+    if login is None:
+        return None
+    from kafkalite.server.peer_login import PeerLogin
+
+    def new_login(login: InterBrokerLogin) -> PeerLogin:
+        return PeerLogin(login, entropy.token_bytes(_NONCE_BYTES))
+
+    return partial(new_login, login)
+
+
+def inter_broker_login_to(config: BrokerConfig, listener: str) -> InterBrokerLogin | None:
+    """As whom this broker logs in to that listener of another; None: nobody is asked there.
+    `ListenersError` where it could not, and as `sasl_mechanisms`."""
+    found = next((each for each in parse_listeners(config) if each.name == listener), None)
+    if found is None or not found.has_sasl:
+        return None
+    from kafkalite.config.inter_broker_login import inter_broker_login
+    from kafkalite.config.sasl import check_inter_broker_mechanism, sasl_settings
+
+    check_inter_broker_mechanism(config, listener)
+    mechanism = config.sasl_mechanism_inter_broker_protocol
+    settings = sasl_settings(config, listener, _sections(config)).mechanisms.get(mechanism)
+    if settings is None:  # It is not spoken here, which is what is told.
+        return inter_broker_login(mechanism, (), "")
+    return inter_broker_login(mechanism, settings.logins, settings.setting)
+
+
+def check_security(config: BrokerConfig, *, has_others: bool = False) -> None:
+    """Look, before a broker starts, whether its listeners can be as they are to be; and, if it
+    `has_others` beside it, whether it can log in to them. Errors as above."""
     listeners = parse_listeners(config)
     encrypted = [each for each in listeners if each.has_tls]
     if encrypted:
@@ -85,6 +126,10 @@ def check_security(config: BrokerConfig) -> None:
             from kafkalite.config.sasl import check_inter_broker_mechanism
 
             check_inter_broker_mechanism(config, each.name)
+    if has_others:
+        from kafkalite.server.peers import inter_broker_listener
+
+        inter_broker_login_to(config, inter_broker_listener(config))
 
 
 def _is_for_brokers(config: BrokerConfig, listener: ListenerConfig) -> bool:

@@ -28,11 +28,12 @@ _ALWAYS: Final = (
 """Watched whether they are there or not."""
 _LISTED: Final = (znodes.DELETE_TOPICS, znodes.BROKER_IDS, znodes.FOLDER_EVENTS)
 """Folders whose children are read, each."""
-_CONFIG_FOLDERS: Final = tuple(
-    f"{znodes.CONFIG}/{folder}" for folder in znodes.CONFIG_FOLDERS.values() if folder != "topics"
-)
+_CONFIG_FOLDERS: Final = (f"{znodes.CONFIG}/brokers",)
 """Read as a whole at first; then notifications tell what to read. A topic's are read with it, and
 those of users are not watched, for they may be many."""
+_OWN_FOLDERS: Final = (f"{znodes.CONFIG}/groups", f"{znodes.CONFIG}/client-metrics")
+"""Of settings that a Kafka 3.9 does not know, and wants no notifications of: they are watched. They
+are made with the first such setting."""
 
 
 class ZnodesReader:
@@ -67,12 +68,16 @@ class ZnodesReader:
             self._list(path, self._listed)
         for path in _CONFIG_FOLDERS:
             self._list(path, self._listed, watch=False)
+        for path in _OWN_FOLDERS:
+            self._list(path, self._listed)
         self._list(znodes_users.USERS, self._users_listed, watch=False)
         self._list(znodes.CONFIG_CHANGES, self._changes_listed)
 
     def changed(self, path: str) -> None:
         """A watch told of it."""
-        if path in _ALWAYS or self._is_expected(path):
+        if path in _OWN_FOLDERS:
+            self._list(path, self._listed)
+        elif path in _ALWAYS or self._is_expected(path):
             self._read(path)
         else:
             self._put(path, None)
@@ -83,7 +88,7 @@ class ZnodesReader:
             self._list(path, self._topics_listed)
         elif path == znodes.CONFIG_CHANGES:
             self._list(path, self._changes_listed)
-        elif path in _LISTED:
+        elif path in _LISTED or path in _OWN_FOLDERS:
             self._list(path, self._listed)
 
     @property
@@ -158,10 +163,23 @@ class ZnodesReader:
                 on_listed(path, found)
             elif found is not Failure.NO_NODE:
                 self._failed = True
+            elif path in _OWN_FOLDERS:
+                self._await_folder(path)
             self._end()
 
         self._begin()
         self._zookeeper.children(path, listed, watch=watch)
+
+    def _await_folder(self, path: str) -> None:
+        def looked(found: Stat | Failure | None) -> None:
+            if isinstance(found, Stat):  # It was made between the two looks.
+                self._list(path, self._listed)
+            elif isinstance(found, Failure):
+                self._failed = True
+            self._end()
+
+        self._begin()
+        self._zookeeper.exists(path, looked, watch=True)
 
     def _news(self, path: str, found: Children) -> tuple[list[str], list[str]]:
         """Which names are new, and which are gone."""

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Mapping
 from typing import Self, TypeVar
 
+from kafkalite.config.sasl import PLAIN
+from kafkalite.config.views import BrokerConfig
 from kafkalite.log.files import Files
 from kafkalite.log.files_memory import MemoryFiles
 from kafkalite.log.files_os import OsFiles
@@ -26,6 +28,7 @@ from kafkalite.testing.broker_options import (
 )
 from kafkalite.testing.broker_thread import Life
 from kafkalite.testing.lives import BrokerError, StartsAndStops, wait_for
+from kafkalite.testing.users import LISTENER, MECHANISMS, checked_users
 
 T = TypeVar("T")
 
@@ -55,20 +58,23 @@ class Broker(StartsAndStops):
         settings: Mapping[str, Setting] | None = None,
         data: str | os.PathLike[str] | None = None,
         port: int = 0,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         """`topics`: partitions by name, there as soon as it has started. `settings`: broker
         settings by Kafka's names. `data`: a log folder, which is kept; None: memory. `port` 0: a
-        free one.
+        free one. `users`: passwords by name; clients have to log in as one of them then, by PLAIN,
+        SCRAM-SHA-256 or SCRAM-SHA-512 (`client_settings`).
 
         Defaults are those of `kafkalite serve`, but `kafkalite.record.validation` is `full`:
         produced records are checked as Kafka does. `ValueError`, in one line, for a setting that no
         broker takes, and for an argument of another kind."""
         self._topics = checked_topics({} if topics is None else topics)
         self._settings = checked_settings({} if settings is None else settings)
+        self._users = checked_users({} if users is None else users)
         folder = checked_data(data)
         self._location = folder or "in memory"
         self._files: Files = MemoryFiles() if folder is None else OsFiles(folder)
-        self._config = make_config(self._settings, port=port, location=self._location)
+        self._config = self._make_config(port)
         self._life: Life | None = None
         self._bootstrap: str | None = None
         self._process_id = os.getpid()
@@ -82,6 +88,25 @@ class Broker(StartsAndStops):
         if self._bootstrap is None:
             raise BrokerError("kafkalite is not started: use start() or `with`")
         return self._bootstrap
+
+    def client_settings(self, user: str | None = None, *, mechanism: str = PLAIN) -> dict[str, str]:
+        """What a client needs to be let in as that user (None: the first), by librdkafka's names;
+        without `users`, where the broker is. `ValueError` for another user or mechanism."""
+        settings = {"bootstrap.servers": self.bootstrap}
+        if not self._users and user is None:
+            return settings
+        name = next(iter(self._users)) if user is None else user
+        if name not in self._users:
+            raise ValueError(f"user={name!r}: none of users=")
+        if mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism={mechanism!r}: none of {', '.join(MECHANISMS)}")
+        return {
+            **settings,
+            "security.protocol": LISTENER,
+            "sasl.mechanism": mechanism,
+            "sasl.username": name,
+            "sasl.password": self._users[name],
+        }
 
     @property
     def is_running(self) -> bool:
@@ -134,7 +159,13 @@ class Broker(StartsAndStops):
         return self._process_id != os.getpid()
 
     def _begin_life(self) -> None:
-        life = Life(self._config, self._files, location=self._location, topics=self._topics)
+        life = Life(
+            self._config,
+            self._files,
+            location=self._location,
+            topics=self._topics,
+            users=self._users,
+        )
         life.start()
         self._life = life
         atexit.register(self.stop)
@@ -145,7 +176,10 @@ class Broker(StartsAndStops):
             raise
         self._bootstrap = str(address)
         if "listeners" not in self._settings:
-            self._config = make_config(self._settings, port=address.port, location=self._location)
+            self._config = self._make_config(address.port)
+
+    def _make_config(self, port: int) -> BrokerConfig:
+        return make_config(self._settings, port=port, location=self._location, users=self._users)
 
     def _end_life(self) -> None:
         life, self._life = self._life, None

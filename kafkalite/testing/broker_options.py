@@ -6,18 +6,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from logging import INFO, WARNING, getLogger
+from types import MappingProxyType
 from typing import TypeGuard
 
 from kafkalite.config.environment import Given
 from kafkalite.config.known import Kind, kind_of, meant_by
-from kafkalite.config.listeners import ListenersError, is_controller_alone, parse_ip_limits
+from kafkalite.config.listeners import (
+    PLAINTEXT,
+    ListenersError,
+    is_controller_alone,
+    parse_ip_limits,
+)
 from kafkalite.config.review import review
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import KafkaError
 from kafkalite.server.secured import check_security
+from kafkalite.testing.users import LISTENER, settings_of
 
 _log = getLogger(__name__)
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
 _MAX_PORT = 65535
 _PLACES = ("log.dir", "log.dirs")
 
@@ -78,22 +86,36 @@ def checked_topic_configs(configs: object) -> dict[str, str]:
     return _texts(configs, "configs", "segment.bytes")
 
 
-def make_config(settings: Mapping[str, str], *, port: object, location: str) -> BrokerConfig:
-    """`settings` over the defaults of a broker for tests."""
+def make_config(
+    settings: Mapping[str, str],
+    *,
+    port: object,
+    location: str,
+    has_others: bool = False,
+    users: Mapping[str, str] = NOBODY,
+) -> BrokerConfig:
+    """`settings` over the defaults of a broker for tests, which may have others beside it; `users`
+    are passwords by name of those whom alone it lets in."""
     if not _is_number(port) or not 0 <= port <= _MAX_PORT:
         raise ValueError(f"port={port!r}: not a number from 0 to {_MAX_PORT}")
     if port and "listeners" in settings:
         raise ValueError("port= and the setting listeners say the same thing; use one of them")
+    if users and "listeners" in settings:
+        raise ValueError(
+            "users= makes a listener of its own; leave out the setting listeners, or say in "
+            "settings what SASL is spoken there"
+        )
     try:
         config = BrokerConfig.of(
             {
-                "listeners": f"PLAINTEXT://localhost:{port}",
+                "listeners": f"{LISTENER if users else PLAINTEXT}://localhost:{port}",
+                **(settings_of(users) if users else {}),
                 "kafkalite.record.validation": "full",
                 **settings,
                 "log.dirs": location,
             }
         )
-        check_security(config)
+        check_security(config, has_others=has_others)
         parse_ip_limits(config)
     except ListenersError as error:
         remedy = f"; {error.remedy}" if error.remedy else ""

@@ -21,6 +21,7 @@ from kafkalite.server.this_machine import (
 )
 from kafkalite.testing.first_topics import create_topics
 from kafkalite.testing.lives import BrokerError, ThreadLife, in_one_line
+from kafkalite.testing.users import make_known
 
 _FREE_PORT = "port=0 takes a free one"
 
@@ -29,14 +30,22 @@ class Life(ThreadLife[Address]):
     """A broker that is starting, runs or has ended; it is born by `start`."""
 
     def __init__(
-        self, config: BrokerConfig, files: Files, *, location: str, topics: Mapping[str, int]
+        self,
+        config: BrokerConfig,
+        files: Files,
+        *,
+        location: str,
+        topics: Mapping[str, int],
+        users: Mapping[str, str],
     ) -> None:
         """`location` names the log folder to people; `topics` (name to partitions) are made before
-        `started` tells, those that are there already excepted."""
+        `started` tells, those that are there already excepted; `users` (passwords by name) are
+        known by then."""
         self._config = config
         self._files = files
         self._location = location
         self._topics = topics
+        self._users = users
         super().__init__("kafkalite-broker")
 
     def create_topics(self, topics: Mapping[str, int], configs: Mapping[str, str]) -> Future[None]:
@@ -63,6 +72,12 @@ class Life(ThreadLife[Address]):
                 ) from error
             self._network = broker.network_to()
             self._address = where_to_dial(broker.addresses[0])
+            if self._users:
+                refusals = await make_known(
+                    self._network, self._address, self._users, ports.entropy
+                )
+                if refusals:
+                    raise BrokerError(refusals[0])
             if self._topics:
                 await self._create_topics(
                     self._topics, {}, allowed=(ErrorCode.TOPIC_ALREADY_EXISTS,)

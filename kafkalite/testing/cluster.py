@@ -74,7 +74,7 @@ class Cluster(StartsAndStops):
         if "listeners" in texts:
             raise ValueError("settings: listeners: each broker has its own; use ports=")
         folder = checked_data(data)
-        make_config(texts, port=0, location="in memory")  # Tells of mistakes.
+        make_config(texts, port=0, location="in memory", has_others=True)  # Tells of mistakes.
         self._settings = {"kafkalite.record.validation": "full", **texts}
         self._folder = folder
         self._memory: dict[str, MemoryFiles] = {}

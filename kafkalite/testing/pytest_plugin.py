@@ -55,8 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """See the module."""
     for line in (
-        "kafka_broker(topics, settings, data, port): how the broker of the fixture kafka_broker is "
-        "to be; the arguments are those of kafkalite.testing.Broker.",
+        "kafka_broker(topics, settings, data, port, users): how the broker of the fixture "
+        "kafka_broker is to be; the arguments are those of kafkalite.testing.Broker.",
         "kafka_topic(partitions, configs): how the topic of the fixture kafka_topic is to be.",
     ):
         config.addinivalue_line("markers", line)

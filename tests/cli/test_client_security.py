@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import ssl
+from base64 import urlsafe_b64decode
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,11 +13,14 @@ import pytest
 
 from kafkalite.cli.client_security import ClientSecurity, Login, read_security
 from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.unsigned_tokens import UnsignedTokens
+from kafkalite.testing.clock import SteerableClock
 from tests import certificates
 
 JAAS = "sasl.jaas.config=org.apache.kafka.common.security"
 SASL = "security.protocol=SASL_PLAINTEXT\n"
 SSL = "security.protocol=SSL\n"
+SUBJECT = "unsecuredLoginStringClaim_sub"
 
 
 def read(tmp_path: Path, text: str) -> ClientSecurity:
@@ -158,6 +163,10 @@ def shown_by(client: ssl.SSLContext) -> bytes | None:
         (f"{SASL}sasl.mechanism=PLAIN", "no username and password: say sasl.jaas.config="),
         (f"{SASL}sasl.mechanism=PLAIN\nsasl.username=a", "no username and password"),
         (
+            f"{SASL}sasl.mechanism=OAUTHBEARER\nsasl.jaas.config=M required;",
+            "nobody is named: say sasl.jaas.config=... required unsecuredLoginStringClaim_sub=",
+        ),
+        (
             f"{SASL}sasl.mechanism=PLAIN\nsasl.jaas.config=M required username=a",
             "sasl.jaas.config: expected an option or ;, found the end",
         ),
@@ -197,3 +206,17 @@ def test_what_cannot_be_meant(tmp_path: Path, text: str, says: str) -> None:
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(WrongUseError, match="--command-config none: No such file or directory"):
         read_security("none")
+
+
+def test_an_unsigned_token(tmp_path: Path) -> None:
+    text = f'{SASL}sasl.mechanism=OAUTHBEARER\nsasl.jaas.config=M required {SUBJECT}="alice";'
+    settings = read(tmp_path, text).settings()
+    assert settings["sasl_mechanism"] == "OAUTHBEARER"
+    clock = SteerableClock(5_999)
+    header, claims, signature = UnsignedTokens("alice", clock).token().split(".")
+    assert (decoded(header), signature) == ({"alg": "none"}, "")
+    assert decoded(claims) == {"sub": "alice", "iat": 5, "exp": 3_605}
+
+
+def decoded(part: str) -> object:
+    return json.loads(urlsafe_b64decode(part + "=="))

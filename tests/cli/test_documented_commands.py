@@ -31,6 +31,7 @@ def test_there_are_some_of_every_kind() -> None:
         "consume",
         "groups",
         "configs",
+        "users",
         "dump-log",
         "verify-log",
     }

@@ -10,9 +10,9 @@ from kafkalite.cli.main import main
 
 WRONG = {
     "fly": "there is no command fly; there are serve, run, cluster, topics, produce, consume, "
-    "groups, configs, dump-log, verify-log, completion",
+    "groups, configs, users, dump-log, verify-log, completion",
     "srve": "there is no command srve (is it serve?); there are serve, run, cluster, topics, "
-    "produce, consume, groups, configs, dump-log, verify-log, completion",
+    "produce, consume, groups, configs, users, dump-log, verify-log, completion",
     "--fly": "there is no option --fly; `kafkalite --help` tells what there is",
     "topics lst": "there is no command lst (is it list?); there are list, describe, create, alter, "
     "delete",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkalite.config.jaas import JaasEntry, JaasError, parse_jaas_file, parse_jaas_value
+from kafkalite.config.jaas import JaasEntry, JaasError, parse_jaas_file, parse_jaas_value, quoted
 
 ANSWERS = [
     json.loads(line)
@@ -93,3 +93,9 @@ def test_no_secret_is_told(secret: str) -> None:
             with pytest.raises(JaasError) as refused:
                 parse(whole)
             assert secret.strip("\"'-") not in refused.value.message
+
+
+@pytest.mark.parametrize("text", ["", "a", 'o"d\\d', "line\nand\rline", "ä; // {", "a'b", "a\tb"])
+def test_a_text_that_is_quoted_is_read_back(text: str) -> None:
+    (login,) = parse_jaas_value(f"M required {quoted('k' + text)}={quoted(text)};")
+    assert login.options == {"k" + text: text}

@@ -371,6 +371,15 @@ async def anew_with_a_wrong_password(talk: Talk) -> None:
 
 
 @exchange("SHORT")
+async def anew_with_a_token_that_is_too_large(talk: Talk) -> None:
+    await talk.handshake("PLAIN")
+    await talk.authenticate(GOOD)
+    await talk.handshake("PLAIN")
+    await talk.wire.send((600_000).to_bytes(4, "big"))
+    talk.write("600000 bytes", None if (await talk.wire.answer()) is None else "an answer")
+
+
+@exchange("SHORT")
 async def another_request_in_between(talk: Talk) -> None:
     await talk.handshake("PLAIN")
     await talk.authenticate(GOOD)

@@ -3,6 +3,7 @@ here over the network in memory; and what becomes of those who do not come in.""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -145,7 +146,12 @@ async def test_a_broker_that_asks_itself_is_let_in(simulation: Simulation) -> No
         other = await Client.connect(node, Address("broker", PORTS["SASL"]))
         with pytest.raises(ConnectionError):
             await other.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
+        own = running.broker._listeners._own
+        assert own is not None
+        assert len(own._standing) == 1
         client.close()
+        await simulation.sleep(1)
+        assert own._standing == set(), "whoever has these addresses next is let in"
 
 
 @simulated
@@ -196,13 +202,17 @@ async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
 
 @simulated
 async def test_a_client_that_leaves_while_it_waits_to_be_refused(simulation: Simulation) -> None:
-    async with serving(simulation) as running:
+    for_long = {"connection.failed.authentication.delay.ms": "500000"}
+    async with serving(simulation, for_long) as running:
+        before = sessions_in_memory()
         wire = dialed(running, "SASL")
         await Talk(wire).handshake("PLAIN")
         await Talk(wire).send(SaslAuthenticateRequest(auth_bytes=b""), 1)
+        assert sessions_in_memory() == before + 1
         wire.close()
+        del wire  # Its link knows the other end.
         await simulation.sleep(100)
-        assert sessions(running, "SASL") == set()
+        assert sessions_in_memory() == before, "a timer has it"
 
 
 @simulated
@@ -236,6 +246,11 @@ def connections(running: Running) -> list[ClientConnection[Session]]:
     return [
         each for listener in running.broker._listeners._started for each in listener.connections
     ]
+
+
+def sessions_in_memory() -> int:
+    gc.collect()
+    return sum(isinstance(each, Session) for each in gc.get_objects())
 
 
 def sessions(running: Running, listener: str) -> set[KafkaPrincipal | None]:

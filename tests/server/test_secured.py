@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from kafkalite.config.listeners import ListenersError, parse_listeners
+from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode
 from kafkalite.ports.complaints import IN_FULL
 from kafkalite.ports.network import Address, Network
 from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafkalite.protocol.messages.produce import ProduceResponse
 from kafkalite.security.principals import ANONYMOUS, KafkaPrincipal
+from kafkalite.server.secured import check_security, sasl_mechanisms
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests import certificates
@@ -164,3 +167,43 @@ async def test_all_listeners_together_tell_of_some_bad_connections_and_count_the
         assert len(told) == IN_FULL
         assert sum("HTTP without TLS" in text for text in told) == IN_FULL // 2
     assert "closed 3 more connections, the last " in caplog.text, "at the stop"
+
+
+FILE = "kafkalite.java.security.auth.login.config"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+WITH_SASL = {
+    "listeners": f"SASL_PLAINTEXT://:{PORT}",
+    "sasl.enabled.mechanisms": "PLAIN",
+}
+
+
+@pytest.mark.parametrize("written", ["{}", "={}", "file:{}", "file://{}", " {} "])
+def test_logins_of_a_file_of_jaas(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "jaas.conf"
+    file.write_text(f'KafkaServer {{ {PLAIN} required user_alice="x"; }};')
+    config = BrokerConfig.of({**WITH_SASL, FILE: written.format(file)})
+    check_security(config)
+    (listener,) = parse_listeners(config)
+    found = sasl_mechanisms(config, listener)
+    assert found is not None
+    assert found.settings.mechanisms["PLAIN"].logins[0].options == {"user_alice": "x"}
+
+
+def test_a_file_of_jaas_that_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "jaas.conf"
+    file.write_text(f"KafkaServer {{\n {PLAIN};\n}};")
+    with pytest.raises(ListenersError) as refused:
+        check_security(BrokerConfig.of({**WITH_SASL, FILE: str(file)}))
+    assert refused.value.message == f"{FILE}={file}: line 2: expected a control flag, found ;"
+    assert refused.value.keys == (FILE,)
+
+
+def test_brokers_among_themselves_need_a_mechanism_of_their_listener() -> None:
+    login = {"listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{PLAIN} required;"}
+    for name in ("security.inter.broker.protocol", "inter.broker.listener.name"):
+        settings = {**WITH_SASL, **login, name: "SASL_PLAINTEXT"}
+        with pytest.raises(ListenersError, match="and GSSAPI is not"):
+            check_security(BrokerConfig.of(settings))
+        spoken = {"sasl.mechanism.inter.broker.protocol": "PLAIN"}
+        check_security(BrokerConfig.of({**settings, **spoken}))
+    check_security(BrokerConfig.of({**WITH_SASL, **login}))

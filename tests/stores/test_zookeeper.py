@@ -154,6 +154,21 @@ def test_settings_are_notified(cluster: Cluster) -> None:
     assert ConfigResource(4, "") not in two.image.configs
 
 
+@pytest.mark.parametrize(("type", "folder"), [(32, "groups"), (16, "client-metrics")])
+def test_settings_that_no_notification_tells_of_are_seen_by_all(
+    cluster: Cluster, type: int, folder: str
+) -> None:
+    """A Kafka 3.9 does not know them, nor the folder, which the first of them makes."""
+    one, two = Member(cluster, 1), Member(cluster, 2)
+    for name, value in (("a", "1"), ("b", "2"), ("a", "3")):
+        one.commit(setting(type, name, "key", value))
+        assert two.image.configs[ConfigResource(type, name)] == {"key": value}
+    one.commit(setting(type, "a", "key", None))
+    assert list(two.image.configs) == [ConfigResource(type, "b")]
+    assert cluster.hand_children(f"/config/{folder}") == ("a", "b")
+    assert cluster.hand_children(znodes.CONFIG_CHANGES) == ()
+
+
 def test_settings_that_stand_there_are_read_at_first(cluster: Cluster) -> None:
     """No notification tells of them: those of one broker, of all, of groups and subscriptions."""
     one = Member(cluster, 1)

@@ -12,6 +12,8 @@ from kafkalite.testing import BrokerError, Cluster
 from tests import certificates
 from tests.testing.confluent_calls import send
 
+JAAS = "listener.name.plaintext.plain.sasl.jaas.config"
+
 
 def listens(address: str) -> bool:
     host, _, port = address.rpartition(":")
@@ -50,6 +52,24 @@ def test_its_one_listener_may_speak_tls(tmp_path: Path) -> None:
         own = {"security.protocol": "SSL", "ssl.ca.pem": certificates.authority().pem}
         send(cluster.bootstrap, "t", b"tea", own)
         assert sorted(cluster.isr_of("t")) == [1, 2]
+
+
+def test_its_one_listener_may_ask_who_somebody_is() -> None:
+    """Clients and brokers alike; this process, which makes the topic, shows nothing."""
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    settings = {
+        "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "min.insync.replicas": "2",
+        JAAS: f'{login} username="admin" password="p" user_admin="p";',
+    }
+    own = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "p"}
+    with Cluster(2, topics={"t": 1}, settings=settings) as cluster:
+        send(cluster.bootstrap, "t", b"tea", {"security.protocol": "SASL_PLAINTEXT", **own})
+        assert sorted(cluster.isr_of("t")) == [1, 2]
+    with pytest.raises(ValueError, match=f"settings: {JAAS} has no username and password"):
+        Cluster(2, settings={**settings, JAAS: f"{login};"})
 
 
 def test_a_killed_broker_is_gone_and_others_lead() -> None:
