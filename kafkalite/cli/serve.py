@@ -76,9 +76,9 @@ def serve(
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
-    checked = _checked(values, settings.origins, has_others=zookeeper is not None)
     of_brokers = {"--topic": topic, "--zookeeper": zookeeper, "--add-scram": add_scram}
     _check_role(values, settings.origins, of_brokers)
+    checked = _checked(values, settings.origins, has_others=zookeeper is not None)
     users = (*_parse_users(add_scram), *settings.users)
     serve_until_stopped(Plan(checked, folders, topics, users, json, ready_file, zookeeper))
 
