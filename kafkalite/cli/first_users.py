@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _WRITTEN: Final = re.compile(
     r"(?P<mechanism>SCRAM-SHA-(?:256|512))=\[(?P<parts>[^,=]+=[^,]*(?:,[^,=]+=[^,]*)*)\]"
 )
-_SALT_BYTES: Final = 26
 _VERSION: Final = 0
 
 
@@ -116,21 +115,12 @@ async def _create(
     from kafkalite.protocol.messages.alter_user_scram_credentials import (
         AlterUserScramCredentialsRequest,
         AlterUserScramCredentialsResponse,
-        ScramCredentialUpsertion,
     )
+    from kafkalite.testing.users import upsertion
 
-    upsertions = []
-    for each in users:
-        salt = entropy.token_bytes(_SALT_BYTES)
-        upsertions.append(
-            ScramCredentialUpsertion(
-                name=each.name,
-                mechanism=mechanism,
-                iterations=each.iterations,
-                salt=salt,
-                salted_password=_salted(each, mechanism.hash_name, salt),
-            )
-        )
+    upsertions = [
+        upsertion(each.name, each.password, mechanism, entropy, each.iterations) for each in users
+    ]
     if not upsertions:
         return
     answer = await client.ask(
@@ -143,13 +133,6 @@ async def _create(
         raise CommandError(
             *(f"user {each.user!r} cannot be made: {_why(each)}" for each in refused)
         )
-
-
-def _salted(user: FirstUser, hash_name: str, salt: bytes) -> bytes:
-    import hashlib
-
-    password = user.password.encode()
-    return hashlib.pbkdf2_hmac(hash_name, password, salt, user.iterations)
 
 
 def _why(result: AlterUserScramCredentialsResult) -> str:

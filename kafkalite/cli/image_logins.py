@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 
 from kafkalite.cli.errors import WrongUseError
 from kafkalite.cli.first_users import FirstUser
+from kafkalite.config.jaas import quoted
 from kafkalite.config.listeners import parse_protocols
 from kafkalite.config.sasl import FILE, PLAIN, PLAIN_MODULE, SCRAM, SCRAM_MODULE
 from kafkalite.errors import KafkaError
@@ -135,18 +136,14 @@ def _login(mechanism: str, clients: Mapping[str, str], brokers: tuple[str, str] 
     """For a `sasl.jaas.config`; nothing for a mechanism that the image does not know."""
     words = []
     if brokers is not None:
-        words += [f"username={_quoted(brokers[0])}", f"password={_quoted(brokers[1])}"]
+        words += [f"username={quoted(brokers[0])}", f"password={quoted(brokers[1])}"]
     if mechanism == PLAIN:
         users = {**clients, **({} if brokers is None else {brokers[0]: brokers[1]})}
-        words += [f"user_{name}={_quoted(password)}" for name, password in users.items()]
+        words += [f"user_{name}={quoted(password)}" for name, password in users.items()]
         return " ".join((PLAIN_MODULE, "required", *words)) + ";"
     if mechanism in SCRAM:
         return " ".join((SCRAM_MODULE, "required", *words)) + ";"
     return ""
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _listeners(environment: Mapping[str, str]) -> list[str]:
