@@ -15,6 +15,7 @@ ENVIRONMENTS = Path(__file__).parent.parent / "tests" / "cli" / "environments"
 USERS = {
     "apache-sasl": ("SASL_PLAINTEXT", "alice", "wonderland-42"),
     "bitnami-sasl": ("INTERNAL", "admin", "adminpassword"),
+    "bitnami-sasl-scram": ("DOCKER", "data_rentgen", "changeme"),
     "confluent-zookeeper-sasl": ("SASL_PLAINTEXT", "enzo", "cisternino"),
 }
 """On which listener, and by which password."""
@@ -42,7 +43,7 @@ def test_its_user_produces_and_consumes(
         client = {
             "bootstrap.servers": f"127.0.0.1:{served.port}",
             "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": "PLAIN",
+            "sasl.mechanism": "SCRAM-SHA-256" if "-scram" in name else "PLAIN",
             "sasl.username": user,
             "sasl.password": password,
         }

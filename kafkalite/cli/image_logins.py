@@ -11,8 +11,8 @@ mechanism: all clients for PLAIN, and on the brokers' own listener the brokers' 
 whom they log in. What a setting says itself is stronger. The controllers' user and password are for a
 listener that nobody needs here.
 
-Differs: bitnami's image also makes the clients users of SCRAM, when it makes a cluster. Here they
-are made by AlterUserScramCredentials (kafka-configs), and a warning says so.
+It also makes the clients, and the brokers' user, users of the mechanisms of SCRAM when it makes a
+cluster; see `first_users`.
 
 Source: what the images' scripts do, not their text.
 """  # noqa: E501  # tables.
@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.first_users import FirstUser
+from kafkalite.config.jaas import quoted
 from kafkalite.config.listeners import parse_protocols
 from kafkalite.config.sasl import FILE, PLAIN, PLAIN_MODULE, SCRAM, SCRAM_MODULE
 from kafkalite.errors import KafkaError
@@ -60,7 +62,8 @@ class WithLogins(NamedTuple):
     """With them as variables of settings."""
     origins: dict[str, str]
     """The variables that somebody set, by those."""
-    notes: tuple[str, ...]
+    users: tuple[FirstUser, ...]
+    """Of SCRAM, that there are to be."""
 
 
 def with_logins(environment: Mapping[str, str]) -> WithLogins:
@@ -77,40 +80,55 @@ def with_logins(environment: Mapping[str, str]) -> WithLogins:
             found[name] = value
             origins[name] = _CLIENTS
     has_scram = any(SCRAM_MODULE in value for _, value in made)
-    return WithLogins(found, origins, (_OF_SCRAM,) if has_scram else ())
+    return WithLogins(found, origins, tuple(_first_users(environment)) if has_scram else ())
 
 
-_OF_SCRAM: Final = (
-    f"warning: {_CLIENTS}: users of SCRAM are not made here; `kafka-configs --alter --add-config "
-    "'SCRAM-SHA-256=[password=...]' --entity-type users --entity-name NAME` makes them, on a "
-    "listener that lets somebody in"
-)
+def _first_users(environment: Mapping[str, str]) -> Iterator[FirstUser]:
+    mechanisms = _said(environment, "KAFKA_CFG_SASL_ENABLED_MECHANISMS").split(",")
+    for mechanism in (each.strip() for each in mechanisms):
+        if mechanism in SCRAM:
+            for name, password in _clients(environment).items():
+                yield FirstUser(mechanism, name, password)
+    mechanism = environment.get("KAFKA_CFG_SASL_MECHANISM_INTER_BROKER_PROTOCOL", "")
+    if mechanism in SCRAM:
+        yield FirstUser(mechanism, *_brokers(environment))
 
 
-def _of_bitnami(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    def of(name: str) -> str:
-        return environment.get(name) or _DEFAULTS[name]
+def _said(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name) or _DEFAULTS[name]
 
-    listeners = _listeners(environment)
-    if not listeners:
-        return
-    yield "KAFKA_CFG_SASL_ENABLED_MECHANISMS", of("KAFKA_CFG_SASL_ENABLED_MECHANISMS")
-    users, passwords = re.split("[,;]", of(_CLIENTS)), re.split("[,;]", of(_PASSWORDS))
+
+def _clients(environment: Mapping[str, str]) -> dict[str, str]:
+    users = re.split("[,;]", _said(environment, _CLIENTS))
+    passwords = re.split("[,;]", _said(environment, _PASSWORDS))
     if len(users) != len(passwords):
         raise WrongUseError(
             f"{_CLIENTS} names {len(users)} users, and {_PASSWORDS} {len(passwords)} passwords"
         )
-    clients = dict(zip(users, passwords, strict=True))
-    brokers = (of("KAFKA_INTER_BROKER_USER"), of("KAFKA_INTER_BROKER_PASSWORD"))
-    controllers = of("KAFKA_CFG_CONTROLLER_LISTENER_NAMES").upper().split(",")
+    return dict(zip(users, passwords, strict=True))
+
+
+def _brokers(environment: Mapping[str, str]) -> tuple[str, str]:
+    user = _said(environment, "KAFKA_INTER_BROKER_USER")
+    return user, _said(environment, "KAFKA_INTER_BROKER_PASSWORD")
+
+
+def _of_bitnami(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    listeners = _listeners(environment)
+    if not listeners:
+        return
+    enabled = _said(environment, "KAFKA_CFG_SASL_ENABLED_MECHANISMS")
+    yield "KAFKA_CFG_SASL_ENABLED_MECHANISMS", enabled
+    clients, brokers = _clients(environment), _brokers(environment)
+    controllers = _said(environment, "KAFKA_CFG_CONTROLLER_LISTENER_NAMES").upper().split(",")
+    of_brokers = _said(environment, "KAFKA_CFG_INTER_BROKER_LISTENER_NAME").upper()
     for listener in listeners:
         if listener in controllers:
             continue  # Nobody listens there.
-        is_of_brokers = listener == of("KAFKA_CFG_INTER_BROKER_LISTENER_NAME").upper()
-        for mechanism in of("KAFKA_CFG_SASL_ENABLED_MECHANISMS").split(","):
-            login = _login(mechanism.strip(), clients, brokers if is_of_brokers else None)
+        for mechanism in (each.strip() for each in enabled.split(",")):
+            login = _login(mechanism, clients, brokers if listener == of_brokers else None)
             if login:
-                where = f"{listener}_{mechanism.strip()}".replace("-", "___")
+                where = f"{listener.replace('_', '__')}_{mechanism}".replace("-", "___")
                 yield f"KAFKA_CFG_LISTENER_NAME_{where}_SASL_JAAS_CONFIG", login
 
 
@@ -118,18 +136,14 @@ def _login(mechanism: str, clients: Mapping[str, str], brokers: tuple[str, str] 
     """For a `sasl.jaas.config`; nothing for a mechanism that the image does not know."""
     words = []
     if brokers is not None:
-        words += [f"username={_quoted(brokers[0])}", f"password={_quoted(brokers[1])}"]
+        words += [f"username={quoted(brokers[0])}", f"password={quoted(brokers[1])}"]
     if mechanism == PLAIN:
         users = {**clients, **({} if brokers is None else {brokers[0]: brokers[1]})}
-        words += [f"user_{name}={_quoted(password)}" for name, password in users.items()]
+        words += [f"user_{name}={quoted(password)}" for name, password in users.items()]
         return " ".join((PLAIN_MODULE, "required", *words)) + ";"
     if mechanism in SCRAM:
         return " ".join((SCRAM_MODULE, "required", *words)) + ";"
     return ""
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _listeners(environment: Mapping[str, str]) -> list[str]:

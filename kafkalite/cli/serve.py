@@ -7,7 +7,7 @@ machine's own two, 127.0.0.1 and ::1, as long as nobody can be asked who they ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafkalite.cli.early_interrupts import end_at_once_upon_interrupts, raise_upon_interrupts
@@ -18,6 +18,7 @@ from kafkalite.cli.topic_wish import MOST_PARTITIONS, first_topics
 from kafkalite.ports.process import raise_descriptor_limit
 
 if TYPE_CHECKING:
+    from kafkalite.cli.first_users import FirstUser
     from kafkalite.config.views import BrokerConfig
 
 _DEFAULT_PORT = 9092
@@ -37,6 +38,7 @@ def serve(
     zookeeper: str | None = None,
     config: tuple[str, ...] = (),
     set: tuple[str, ...] = (),
+    add_scram: tuple[str, ...] = (),
     ready_file: str | None = None,
     json: bool = False,
     log_format: LogFormat = "text",
@@ -54,6 +56,7 @@ def serve(
         zookeeper: HOST:PORT,HOST:PORT/CHROOT of the ensemble that its cluster is kept in
         config: file of broker settings, like Kafka's server.properties; may be repeated
         set: a broker setting by Kafka's name; may be repeated
+        add_scram: a user to have, as SCRAM-SHA-256=[name=NAME,password=PASSWORD]; may be repeated
         ready_file: file that has the address in it while the broker serves
         json: tell the address as a line of JSON
         log_format: of the lines on standard error
@@ -65,23 +68,19 @@ def serve(
     _check_numbers(port, partitions)
     topics, topic_notes = first_topics(topic, os.environ)
     settings = gather(files=config, assignments=set, environment=os.environ, port=port)
-    for option, wish, keys in (
-        ("--partitions", partitions, ("num.partitions",)),
-        ("--data", data, ("log.dirs", "log.dir")),
-        ("--ephemeral", ephemeral or None, ("log.dirs", "log.dir")),
-        ("--node-id", node_id, ("node.id", "broker.id")),
-    ):
-        if wish is not None:
-            _refuse_both(option, keys, settings.origins)
+    wishes = {"--partitions": partitions, "--data": data, "--ephemeral": ephemeral or None}
+    _refuse_both({**wishes, "--node-id": node_id}, settings.origins)
     for note in (*settings.notes, *topic_notes):
         if zookeeper is None or not _is_of_no_zookeeper(note):
             log_note(note)
     values = {"listeners": f"PLAINTEXT://localhost:{_DEFAULT_PORT}", **settings.values}
     _set_by_options(values, partitions, node_id, fsync=fsync)
     folders = _folders(values, data, ephemeral=ephemeral)
+    of_brokers = {"--topic": topic, "--zookeeper": zookeeper, "--add-scram": add_scram}
+    _check_role(values, settings.origins, of_brokers)
     checked = _checked(values, settings.origins, has_others=zookeeper is not None)
-    _check_role(values, settings.origins, {"--topic": topic, "--zookeeper": zookeeper})
-    serve_until_stopped(Plan(checked, folders, topics, json, ready_file, zookeeper))
+    users = (*_parse_users(add_scram), *settings.users)
+    serve_until_stopped(Plan(checked, folders, topics, users, json, ready_file, zookeeper))
 
 
 def _check_numbers(port: int | None, partitions: int | None) -> None:
@@ -124,11 +123,30 @@ def _is_of_no_zookeeper(note: str) -> bool:
     return note.startswith(NO_ZOOKEEPER)
 
 
-def _refuse_both(option: str, keys: Iterable[str], origins: Mapping[str, str]) -> None:
-    """One of two would be passed over; which, nobody should have to know."""
-    for key in keys:
-        if origins.get(key) == "--set":
-            raise WrongUseError(f"{option} and --set {key}=... cannot go together; use one of them")
+def _refuse_both(wishes: Mapping[str, object], origins: Mapping[str, str]) -> None:
+    """One of two would be passed over; which, nobody should have to know. `wishes`: by option."""
+    for option, keys in _KEYS_OF_OPTIONS.items():
+        for key in keys if wishes[option] is not None else ():
+            if origins.get(key) == "--set":
+                raise WrongUseError(
+                    f"{option} and --set {key}=... cannot go together; use one of them"
+                )
+
+
+_KEYS_OF_OPTIONS = {
+    "--partitions": ("num.partitions",),
+    "--data": ("log.dirs", "log.dir"),
+    "--ephemeral": ("log.dirs", "log.dir"),
+    "--node-id": ("node.id", "broker.id"),
+}
+
+
+def _parse_users(texts: tuple[str, ...]) -> tuple[FirstUser, ...]:
+    if not texts:
+        return ()
+    from kafkalite.cli.first_users import parse_first_users
+
+    return parse_first_users(texts)
 
 
 def _folders(values: dict[str, str], data: str | None, *, ephemeral: bool) -> tuple[str, ...]:

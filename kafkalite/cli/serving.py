@@ -24,6 +24,7 @@ from kafkalite.server.broker import Broker
 from kafkalite.server.this_machine import fail_on_broken_invariants, ports_of_this_machine
 
 if TYPE_CHECKING:
+    from kafkalite.cli.first_users import FirstUser
     from kafkalite.config.views import BrokerConfig
     from kafkalite.errors import InvariantError
     from kafkalite.ports.network import Address, Network
@@ -38,6 +39,8 @@ class Plan(NamedTuple):
     folders: tuple[str, ...]
     """The log folders; none: memory."""
     topics: FirstTopics
+    users: tuple[FirstUser, ...]
+    """Of SCRAM."""
     as_json: bool
     ready_file: str | None
     zookeeper: str | None = None
@@ -100,6 +103,11 @@ async def _serve(plan: Plan) -> None:
         for policy, topics in plan.topics.items():
             network = broker.network_to(listeners[0].name)
             await _create_topics(network, address, topics, policy)
+        if plan.users:
+            from kafkalite.cli.first_users import create_users
+
+            network = broker.network_to(listeners[0].name)
+            await create_users(network, address, plan.users, ports.entropy)
         addresses = {each.name: str(each.address) for each in listeners}
         ready = Ready(str(address), data, addresses)
         tell_ready(ready, file, stack, as_json=plan.as_json)

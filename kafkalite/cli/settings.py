@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafkalite.cli.errors import WrongUseError
 
 if TYPE_CHECKING:
+    from kafkalite.cli.first_users import FirstUser
     from kafkalite.config.environment import Given
 
 _LISTENERS = "listeners"
@@ -35,6 +36,8 @@ class Settings(NamedTuple):
     """Lines for stderr, each beginning with `info: ` or `warning: `."""
     origins: dict[str, str]
     """By key, where it was set: a variable, a file and its line, `--set`, `--port`."""
+    users: tuple[FirstUser, ...] = ()
+    """Of SCRAM, that the environment wants to be there."""
 
 
 def gather(
@@ -57,8 +60,9 @@ def gather(
     for path in files:
         given.update(_read_file(path))
     notes = []
+    users: list[FirstUser] = []
     if any(name.startswith(_VARIABLES_BEGIN) for name in environment):
-        notes += _add_environment(given, environment)
+        notes += _add_environment(given, environment, users)
     if port is not None:
         notes += _set_port(given, port)
     for text in assignments:
@@ -76,7 +80,7 @@ def gather(
 
         notes += adapt_listeners(values, resolves or host_resolves)
     origins = {name: each.origin for name, each in given.items()}
-    return Settings(values, tuple(notes), origins)
+    return Settings(values, tuple(notes), origins, tuple(users))
 
 
 def _read_file(path: str) -> dict[str, Given]:
@@ -87,7 +91,9 @@ def _read_file(path: str) -> dict[str, Given]:
     return {name: Given(each.value, f"{path}:{each.line}") for name, each in properties.items()}
 
 
-def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) -> list[str]:
+def _add_environment(
+    given: dict[str, Given], environment: Mapping[str, str], users: list[FirstUser]
+) -> list[str]:
     """What there is to tell of it."""
     from kafkalite.config.environment import Given, is_uuid, read_environment
     from kafkalite.config.review import is_of_a_broker, without_those_of_clients
@@ -102,12 +108,12 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
 
         environment, variables = with_key_stores(environment)
         files = {**files, **variables}
-    logins: tuple[str, ...] = ()
     if any(_LOGINS.search(value) for value in environment.values()):
         from kafkalite.cli.image_logins import with_logins
 
-        environment, variables, logins = with_logins(environment)
+        environment, variables, wanted = with_logins(environment)
         files = {**files, **variables}
+        users += wanted
     found, listeners, cluster_id = read_environment(environment)
     for name, (value, origin) in found.items():
         found[name] = Given(value, files.get(origin, origin))
@@ -119,7 +125,7 @@ def _add_environment(given: dict[str, Given], environment: Mapping[str, str]) ->
         is_uuid(cluster_id.value) or listeners is not None or is_of_a_broker(settings)
     ):
         given["kafkalite.cluster.id"] = cluster_id
-    return [*notes, *logins]
+    return notes
 
 
 def _set_port(given: dict[str, Given], port: int) -> list[str]:

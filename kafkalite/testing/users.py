@@ -61,7 +61,7 @@ async def make_known(
         for mechanism in ScramMechanism:  # Kafka takes one of a user at a time.
             request = AlterUserScramCredentialsRequest(
                 upsertions=[
-                    _upsertion(name, password, mechanism, entropy)
+                    upsertion(name, password, mechanism, entropy)
                     for name, password in users.items()
                 ]
             )
@@ -76,10 +76,16 @@ async def make_known(
         client.close()
 
 
-def _upsertion(
-    name: str, password: str, mechanism: ScramMechanism, entropy: Entropy
+def upsertion(
+    name: str,
+    password: str,
+    mechanism: ScramMechanism,
+    entropy: Entropy,
+    iterations: int | None = None,
 ) -> ScramCredentialUpsertion:
-    salt, iterations = entropy.token_bytes(_SALT_BYTES), mechanism.min_iterations
+    """Of a user with that password. `iterations`: of the hash; None: the fewest."""
+    salt = entropy.token_bytes(_SALT_BYTES)
+    iterations = mechanism.min_iterations if iterations is None else iterations
     return ScramCredentialUpsertion(
         name=name,
         mechanism=mechanism,

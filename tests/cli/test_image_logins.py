@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkalite.cli.errors import WrongUseError
+from kafkalite.cli.first_users import FirstUser
 from kafkalite.cli.image_logins import OPTIONS, with_logins
 from kafkalite.cli.main import main
 from kafkalite.config.jaas import parse_jaas_value
@@ -71,8 +72,25 @@ def test_what_is_not_said_is_as_the_image_has_it() -> None:
     (login,) = parse_jaas_value(logins[LOGIN.format("CLIENT___A_SCRAM___SHA___256")])
     assert login.options == {}
     assert len(logins) == 2 * 3
-    assert with_logins(environment).notes
-    assert not with_logins(BITNAMI).notes
+    mechanisms = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+    assert with_logins(environment).users == tuple(
+        FirstUser(each, "user", "bitnami") for each in mechanisms
+    )
+    assert with_logins(BITNAMI).users == ()
+
+
+def test_the_brokers_user_is_one_of_scram_where_brokers_log_in_by_it() -> None:
+    environment = {
+        **BITNAMI,
+        "KAFKA_CFG_SASL_ENABLED_MECHANISMS": "SCRAM-SHA-512",
+        "KAFKA_CFG_SASL_MECHANISM_INTER_BROKER_PROTOCOL": "SCRAM-SHA-512",
+        "KAFKA_INTER_BROKER_USER": "me",
+        "KAFKA_INTER_BROKER_PASSWORD": "mine",
+    }
+    assert with_logins(environment).users == (
+        FirstUser("SCRAM-SHA-512", "user", "bitnami"),
+        FirstUser("SCRAM-SHA-512", "me", "mine"),
+    )
 
 
 def test_a_setting_that_is_given_is_stronger() -> None:

@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from kafkalite.cli.first_users import FirstUser
 from kafkalite.cli.settings import Settings, gather
 from kafkalite.config.listeners import ListenersError, parse_listeners
 from kafkalite.config.views import BrokerConfig
@@ -172,10 +173,10 @@ def test_who_wants_an_authorizer_is_told_once_that_everybody_may_do_everything(n
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_users_of_scram_that_are_not_made_are_told(name: str) -> None:
-    notes = gathered(name, in_container=True).notes
-    told = [note for note in notes if "users of SCRAM are not made here" in note]
-    assert len(told) == ("-scram" in name)
+def test_users_of_scram_are_to_be_there_from_the_start(name: str) -> None:
+    users = gathered(name, in_container=True).users
+    expected = (FirstUser("SCRAM-SHA-256", *USERS[name]),) if "-scram" in name else ()
+    assert users == expected
 
 
 @pytest.mark.parametrize("in_container", [True, False], ids=["container", "laptop"])
