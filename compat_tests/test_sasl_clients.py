@@ -1,8 +1,8 @@
 """Clients over SASL, of kafkalite and of the real Kafka with the same settings: whom PLAIN and
 SCRAM let in, what a group reads, and what those see who have the wrong password.
 
-The programs in other languages take long, and the real Kafka does not change: SASL_ON_KAFKA=1 puts
-them to it too.
+The programs in other languages take long, and the real Kafka does not change: with SASL_ON_KAFKA=1
+they are put to it too, as `make conformance` does.
 """
 
 from __future__ import annotations
