@@ -14,6 +14,8 @@ _logger = logging.getLogger(__name__)
 IN_FULL = 20
 """So many lines, until there was nothing to tell for as long as `EVERY_MS`."""
 EVERY_MS = 60_000
+_LONGEST = 1_000
+"""Characters of a reason; a peer's part in it may be half a megabyte."""
 
 
 class Flood:
@@ -77,5 +79,9 @@ class Complaints:
         self.stop = self._flood.stop
 
     def closing(self, peer: Address, why: object) -> None:
-        """A connection is closed, or about to be."""
+        """A connection is closed, or about to be. `why` may have in it what the peer says, whoever
+        that is: it makes no lines of its own, and no long ones."""
+        why = "".join(
+            each if each.isprintable() else ascii(each)[1:-1] for each in str(why)[:_LONGEST]
+        )
         self._flood.tell(f"{peer}: closing the connection: {why}", f"{peer}: {why}")

@@ -96,7 +96,8 @@ class UnsecuredValidator:
         if not scopes.issuperset(self._scopes):
             wanted = f"[{', '.join(self._scopes)}]"
             raise _RefusedTokenError(f'{{"status":"insufficient_scope", "scope":"{wanted}"}}')
-        return Token(name, _whole_ms(expires_s))
+        # Half of a surrogate pair may be escaped in JSON; Java sends it as a question mark.
+        return Token(name.encode("utf-8", "replace").decode(), _whole_ms(expires_s))
 
 
 class OAuthBearerExchange(SaslExchange):

@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import quote, unquote_plus
 
+from kafkalite.config.java_numbers import java_integer
 from kafkalite.metadata.scram import ScramCredential, ScramMechanism
 from kafkalite.ports.zookeeper import Node
 from kafkalite.stores import znodes
@@ -87,9 +88,12 @@ def _read_credential(text: str) -> ScramCredential:
     fields = dict(part.partition("=")[::2] for part in text.split(","))
     if fields.keys() != _FIELDS:
         raise ValueError("not a SCRAM credential")  # What it is may be a secret all the same.
+    iterations = java_integer(fields["iterations"])
+    if iterations is None:  # No record, and no answer, could hold it.
+        raise ValueError("not a number of iterations")
     return ScramCredential(
         salt=b64decode(fields["salt"], validate=True),
         stored_key=b64decode(fields["stored_key"], validate=True),
         server_key=b64decode(fields["server_key"], validate=True),
-        iterations=int(fields["iterations"]),
+        iterations=iterations,
     )

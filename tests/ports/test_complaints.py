@@ -74,3 +74,11 @@ def test_what_was_counted_is_told_at_the_stop_and_nothing_after_it(world: World)
     assert line.startswith("closed 2 more connections, ")
     world.complaints.stop()
     assert world.later(10 * EVERY_MS) == []
+
+
+def test_what_a_peer_says_makes_no_line_of_its_own_and_no_long_one(world: World) -> None:
+    assert world.closing(1, "no\n2026 ERROR \x1b[2Jä\u2028\ud800") == [
+        FULL.replace("bad", "no\\n2026 ERROR \\x1b[2Jä\\u2028\\ud800")
+    ]
+    (line,) = world.closing(1, "x" * 500_000)
+    assert len(line) < 1_100

@@ -65,6 +65,8 @@ def test_claims_as_jackson_reads_them() -> None:
     assert step({**GOOD, "sub": None}) == Authenticated(b"", "null", 1_060_000)
     behind = json.dumps(GOOD).encode() + b" and more"
     assert step(b"\xef\xbb\xbf " + behind) == Authenticated(b"", "alice", 1_060_000)
+    half = step({**GOOD, "sub": "a\ud800"})
+    assert half == Authenticated(b"", "a?", 1_060_000), "it could not be sent"
     far = step({**GOOD, "exp": 10**400})
     assert far == Authenticated(b"", "alice", 2**63 - 1)
 

@@ -100,6 +100,8 @@ def test_what_cannot_be_understood_is_written_anew() -> None:
         "salt=c2FsdA==",
         "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy",
         "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=many",
+        "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=2147483648",
+        "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=5_000",
         "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=1,more=1",
         "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=*,iterations=1",
         "salt=c2FsdA==,stored_key=c3R vcmVk,server_key=c2VydmVy,iterations=1",
