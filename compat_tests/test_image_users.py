@@ -13,6 +13,7 @@ from tests.cli.serving import serving
 
 ENVIRONMENTS = Path(__file__).parent.parent / "tests" / "cli" / "environments"
 USERS = {
+    "apache-single-node-sasl": ("SASL_PLAINTEXT", "alice", "alice-secret"),
     "apache-sasl": ("SASL_PLAINTEXT", "alice", "wonderland-42"),
     "bitnami-sasl": ("INTERNAL", "admin", "adminpassword"),
     "bitnami-sasl-scram": ("DOCKER", "data_rentgen", "changeme"),

@@ -43,6 +43,8 @@ KERBEROS = ["confluent-zookeeper-kerberos"]
 """Those of brokers that speak nothing else, which is not spoken here."""
 STARTING = [name for name in PUBLISHED if name not in (*CONTROLLERS, *KERBEROS)]
 USERS = {
+    "apache-cluster-combined-sasl": ("alice", "alice-secret"),
+    "apache-single-node-sasl": ("alice", "alice-secret"),
     "apache-sasl": ("alice", "wonderland-42"),
     "bitnami-sasl": ("admin", "adminpassword"),
     "bitnami-sasl-scram": ("data_rentgen", "changeme"),
@@ -50,6 +52,7 @@ USERS = {
 }
 """Whom those that speak SASL let in, by PLAIN."""
 JAAS = {
+    "/etc/kafka/secrets/broker_jaas.conf": "apache-single-node-sasl.jaas",
     "/etc/kafka/secrets/broker1_jaas.conf": "confluent-zookeeper-kerberos.jaas",
     "/sasl/jaas.conf": "apache-sasl.jaas",
     "/etc/kafka/jaas/kafka_server.conf": "confluent-zookeeper-sasl.jaas",
