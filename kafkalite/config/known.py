@@ -92,6 +92,8 @@ class Kind(Enum):
 
 def kind_of(name: str) -> Kind:
     """What `name` is as a broker's setting."""
+    if name != in_lower_case(name):
+        return Kind.UNKNOWN
     own = _OF_A_LISTENER.fullmatch(name)
     name = of_all_listeners(name)
     if name in OF_A_MECHANISM and (own is None or own["mechanism"] is None):
@@ -105,6 +107,16 @@ def kind_of(name: str) -> Kind:
     if name in _OF_PARTS or name.startswith(_OF_PARTS_BEGIN):
         return Kind.OF_A_PART
     return Kind.UNKNOWN if key_of(name) is None else Kind.WITHOUT_EFFECT
+
+
+def in_lower_case(name: str) -> str:
+    """A listener's own setting with the listener and the mechanism as they have to be written;
+    otherwise they are nobody's, and nothing reads it. Any other name as it is."""
+    own = _OF_A_LISTENER.fullmatch(name)
+    if own is None:
+        return name
+    key: str = own["tls"] or own["sasl"]
+    return name.removesuffix(key).lower() + key
 
 
 def of_all_listeners(name: str) -> str:

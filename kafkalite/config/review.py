@@ -19,6 +19,7 @@ from kafkalite.config.environment import BITNAMI_PREFIX, Given
 from kafkalite.config.keys import ConfigKey
 from kafkalite.config.known import (
     Kind,
+    in_lower_case,
     is_of_clients_too,
     key_of,
     kind_of,
@@ -128,7 +129,9 @@ def _check_relations(given: Mapping[str, Given]) -> None:
 def _unknown(name: str, given: Given, all_given: Container[str]) -> str:
     if not name:  # Of `=x` in a file, which Kafka passes over without a word.
         return f"a value without a name ({given.origin}) sets nothing; expected NAME=VALUE"
-    meant = meant_by(name, all_given)
+    meant: str | None = in_lower_case(name)
+    if meant == name or meant in all_given:
+        meant = meant_by(name, all_given)
     shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
     hint = "" if meant is None else f"; the nearest is {meant}"
     return f"{shown} ({given.origin}) is no setting of a broker{hint}"

@@ -81,7 +81,7 @@ class Complaints:
     def closing(self, peer: Address, why: object) -> None:
         """A connection is closed, or about to be. `why` may have in it what the peer says, whoever
         that is: it makes no lines of its own, and no long ones."""
-        why = "".join(
-            each if each.isprintable() else ascii(each)[1:-1] for each in str(why)[:_LONGEST]
-        )
-        self._flood.tell(f"{peer}: closing the connection: {why}", f"{peer}: {why}")
+        text = str(why)[:_LONGEST]
+        if not text.isprintable():
+            text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+        self._flood.tell(f"{peer}: closing the connection: {text}", f"{peer}: {text}")

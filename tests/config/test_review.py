@@ -34,6 +34,22 @@ def test_unknown_names_are_warnings_that_name_the_nearest() -> None:
     ]
 
 
+def test_a_listener_or_mechanism_that_is_not_in_lower_case_is_nobodys() -> None:
+    reauth = "connections.max.reauth.ms"
+    assert notes(
+        {
+            f"listener.name.SASL.{reauth}": "5",
+            f"listener.name.sasl.plain.{reauth}": "5",
+            "listener.name.sasl.PLAIN.sasl.jaas.config": "x",
+        }
+    ) == [
+        f"warning: listener.name.SASL.{reauth} (server.properties) is no setting of a broker; the "
+        f"nearest is listener.name.sasl.{reauth}",
+        "warning: listener.name.sasl.PLAIN.sasl.jaas.config (server.properties) is no setting of a "
+        "broker; the nearest is listener.name.sasl.plain.sasl.jaas.config",
+    ]
+
+
 def test_a_nearest_that_is_given_too_was_not_meant() -> None:
     """As in kafka-ui's example, which has both."""
     given = {"ssl.enabled.mechanisms": "PLAIN", "sasl.enabled.mechanisms": "PLAIN"}
