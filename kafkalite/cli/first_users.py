@@ -2,10 +2,10 @@
 `kafka-storage format --add-scram`: `SCRAM-SHA-256=[name=alice,password=alice-secret]`, perhaps with
 `iterations=8192`.
 
-Kafka differs: it makes them with the cluster, once. Here a start makes those that are missing, and
-leaves the others as they are.
+Kafka differs: it makes the first users with the cluster, once. Here a start makes those that are
+missing, and leaves the others as they are.
 
-Kafka differs: it also takes a salt, and a password that was salted by somebody.
+Kafka differs: `--add-scram` also takes a salt, and a password that was salted by somebody.
 
 Source: KIP-900.
 """
