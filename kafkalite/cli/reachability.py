@@ -165,12 +165,12 @@ def _asked(
     """On a connection of its own. `ConnectionResetError`: it hung up."""
     from kafkalite.cli.authentication import ask, let_in
 
-    with (
-        socket.create_connection(place, CONNECT_WITHIN_S) as plain,
-        let_in(plain, place[0], security) as connection,
-    ):
-        connection.settimeout(within_s)
-        answer = ask(connection, request, version, kind)
+    with socket.create_connection(place, CONNECT_WITHIN_S) as plain:
+        if security.tls is None:  # The login is in clear too. TLS may take its time to start.
+            plain.settimeout(within_s)
+        with let_in(plain, place[0], security) as connection:
+            connection.settimeout(within_s)
+            answer = ask(connection, request, version, kind)
     if answer is None:
         raise ConnectionResetError("it hangs up")
     return answer

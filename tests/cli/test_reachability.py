@@ -10,9 +10,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from kafkalite.cli.client_security import ClientSecurity
+from kafkalite.cli.client_security import ClientSecurity, Login
 from kafkalite.cli.errors import CommandError
-from kafkalite.cli.reachability import check_advertised
+from kafkalite.cli.reachability import CONNECT_WITHIN_S, check_advertised
+from kafkalite.ports.clock import RealClock
 from kafkalite.protocol.codec import encode
 from kafkalite.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from kafkalite.protocol.messages.metadata import MetadataResponse
@@ -20,6 +21,7 @@ from kafkalite.protocol.messages.metadata import MetadataResponse
 Answer = Callable[[bytes], bytes | None]
 """To what came at first; None: hang up."""
 
+IN_CLEAR = ClientSecurity()
 NOT_ONE = "answers, but is no Kafka broker; name one with --bootstrap"
 HANGS_UP = "takes connections, and hangs up on clients without TLS and SASL"
 ASKS = "asks clients who they are; say security.protocol=SASL_PLAINTEXT"
@@ -44,9 +46,9 @@ def server(answer: Answer) -> Iterator[tuple[str, int]]:
             thread.join()
 
 
-def told(answer: Answer) -> str:
+def told(answer: Answer, security: ClientSecurity = IN_CLEAR) -> str:
     with server(answer) as place, pytest.raises(CommandError) as refused:
-        check_advertised(place, ClientSecurity())
+        check_advertised(place, security)
     (line,) = str(refused.value).splitlines()
     return line.removeprefix(f"{place[0]}:{place[1]} ")
 
@@ -74,6 +76,22 @@ def test_what_waits_for_the_end_of_a_line(monkeypatch: pytest.MonkeyPatch) -> No
         return b"HTTP/1.0 404" if asked.endswith(b"\r\n\r\n") else b""
 
     assert told(answer) == NOT_ONE
+
+
+def test_what_waits_for_the_end_of_a_line_is_told_as_soon_to_who_would_log_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kafkalite.cli.reachability._SILENT_FOR_S", 0.05)
+
+    def answer(asked: bytes) -> bytes:
+        return b"HTTP/1.0 404" if asked.endswith(b"\r\n\r\n") else b""
+
+    login = Login("PLAIN", "alice", "alice-secret")
+    clock = RealClock()
+    begun_ms = clock.now_ms()
+    line = told(answer, ClientSecurity("SASL_PLAINTEXT", login=login))
+    assert clock.now_ms() - begun_ms < CONNECT_WITHIN_S * 1000
+    assert "does not answer like a Kafka broker that speaks SASL_PLAINTEXT (it answers" in line
 
 
 def test_what_hangs_up_at_once() -> None:
