@@ -41,6 +41,10 @@ _LISTED = (
     Column("ITERATIONS", "iterations", is_number=True),
 )
 _SALT_BYTES = 24
+_NONE = (
+    "There are no users of SCRAM; `kafkalite users add NAME` adds one. Those of PLAIN stand in the "
+    "settings of brokers."
+)
 
 
 @users.command(name="list")
@@ -57,7 +61,7 @@ def list_users(*, connection: Connection = Connection(), output: Output = Output
         for user, infos in sorted(found.items())
         for info in sorted(infos, key=lambda info: info.mechanism)
     ]
-    output.rows(_LISTED, rows, none="There are no users; `kafkalite users add NAME` adds one.")
+    output.rows(_LISTED, rows, none=_NONE)
 
 
 @users.command
