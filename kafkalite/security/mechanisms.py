@@ -29,6 +29,12 @@ class Mechanisms:
             login = found[OAUTHBEARER]
             self._validator = UnsecuredValidator(login.logins[0], login.setting)
 
+    @property
+    def plain_without_users(self) -> str | None:
+        """The setting by which PLAIN lets nobody in; None: there is none such."""
+        plain = self.settings.mechanisms.get(PLAIN)
+        return None if plain is None or self._users else plain.setting
+
     def begin(self, name: str, find: FindCredential, random: bytes) -> SaslExchange:
         """An exchange by that mechanism, which is one of them; `random` are `NONCE_BYTES`."""
         if name == PLAIN:

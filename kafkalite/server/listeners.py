@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +23,8 @@ from kafkalite.server.secured import accepting, dialing, sasl_mechanisms
 if TYPE_CHECKING:
     from kafkalite.security.mechanisms import Mechanisms
     from kafkalite.server.own_connections import OwnConnections
+
+_log = logging.getLogger(__name__)
 
 _PARTIAL_FRAMES_BYTES = 1 << 28
 """All requests that have arrived in part, of all connections together."""
@@ -52,6 +55,14 @@ class Listeners:
             accepting(network, clock, config, each.name, self._complaints) for each in self._wanted
         ]
         self._mechanisms = [sasl_mechanisms(config, each) for each in self._wanted]
+        for each, mechanisms in zip(self._wanted, self._mechanisms, strict=True):
+            setting = None if mechanisms is None else mechanisms.plain_without_users
+            if setting is not None:
+                _log.warning(
+                    '%s: nobody can log in by PLAIN: %s names no users; add user_NAME="PASSWORD"',
+                    each.name,
+                    setting,
+                )
         self._network = network
         self._clock = clock
         self._checks_views = checks_views

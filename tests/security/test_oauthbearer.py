@@ -98,6 +98,13 @@ def test_a_clock_that_may_be_late() -> None:
     assert step(late, AllowableClockSkewMs="5000") == Authenticated(b"", "alice", 996_000)
 
 
+def test_a_token_that_was_over_when_it_was_issued() -> None:
+    """With a clock that may be late, either alone would hold."""
+    late = {"AllowableClockSkewMs": "10000"}
+    assert isinstance(step({**GOOD, "iat": NOW_S + 1, "exp": NOW_S + 2}, **late), Authenticated)
+    assert step({**GOOD, "iat": NOW_S + 2, "exp": NOW_S + 2}, **late) == INVALID
+
+
 def test_a_name_of_another_claim() -> None:
     claims = {**GOOD, "name": "bob"}
     assert step(claims, PrincipalClaimName="name") == Authenticated(b"", "bob", 1_060_000)

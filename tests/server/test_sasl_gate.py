@@ -155,6 +155,28 @@ async def test_a_broker_that_asks_itself_is_let_in(simulation: Simulation) -> No
 
 
 @simulated
+async def test_a_listener_where_nobody_can_log_in_is_warned_of(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where only the broker's own login was thought of."""
+    settings = {
+        "listeners": "SASL_PLAINTEXT://:9093",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+            "org.apache.kafka.common.security.plain.PlainLoginModule required"
+            ' username="admin" password="admin-secret";'
+        ),
+    }
+    async with start(simulation, settings=settings):
+        pass
+    (told,) = [each for each in caplog.messages if "PLAIN" in each]
+    assert told == (
+        "SASL_PLAINTEXT: nobody can log in by PLAIN: listener.name.sasl_plaintext.plain."
+        'sasl.jaas.config names no users; add user_NAME="PASSWORD"'
+    )
+
+
+@simulated
 async def test_who_a_client_is_stands_on_its_session(simulation: Simulation) -> None:
     async with serving(simulation) as running:
         wire = dialed(running, "SASL")
