@@ -19,16 +19,15 @@ answers (`tests/server/sasl-exchanges.txt`).
 
 from __future__ import annotations
 
-from struct import Struct, error
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkalite.coordinator.java_maps import hash_set_order
 from kafkalite.coordinator.partitioner import java_hash
 from kafkalite.errors import ErrorCode, KafkaError, ProtocolError
 from kafkalite.log.files import Part
-from kafkalite.protocol.api_keys import FACTS, ApiKey
+from kafkalite.protocol.api_keys import ApiKey
 from kafkalite.protocol.codec import decode_prefix
-from kafkalite.protocol.hot import read_request_header, response_frame
 from kafkalite.protocol.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -39,22 +38,24 @@ from kafkalite.security.principals import USER, KafkaPrincipal
 from kafkalite.security.scram import NONCE_BYTES
 from kafkalite.server.answer_queue import Pending
 from kafkalite.server.apis import api_versions, sasl_authenticate, sasl_handshake
+from kafkalite.server.sasl_frames import (
+    answer_frame,
+    api_name,
+    is_refusal,
+    opened,
+    request_prefix,
+)
 
 if TYPE_CHECKING:
     from kafkalite.ports.clock import Clock
     from kafkalite.ports.complaints import Complaints
     from kafkalite.ports.entropy import Entropy
-    from kafkalite.protocol.schema import Response
     from kafkalite.security.mechanisms import FindCredential, Mechanisms
-    from kafkalite.server.apis.api import Api
     from kafkalite.server.connection import Answer, ClientConnection
     from kafkalite.server.dispatch import Dispatcher
     from kafkalite.server.request import Session
 
-_PREFIX = Struct(">hhi")
 _LENGTH = Struct(">i")
-_ERROR_CODE = slice(8, 10)
-"""Of a frame of ApiVersionsResponse, whose header never has tags."""
 _WITH_HEADERS: Final = 1
 """The first version of the handshake whose tokens come in requests."""
 _MIN_ANEW_MS: Final = 1_000
@@ -125,18 +126,18 @@ class _Authentication:
 
     def first(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """FIRST."""
-        key, version, _ = _prefix(frame)
+        key, version, _ = request_prefix(frame)
         if key != ApiKey.API_VERSIONS:
             return self.handshake(connection, frame)
         answer = self._gate.dispatcher.handle(connection, frame)
-        if version <= api_versions.API.max_version and not _is_refusal(answer):
+        if version <= api_versions.API.max_version and not is_refusal(answer):
             connection.handle = self.handshake
         return answer
 
     def handshake(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """HANDSHAKE."""
         gate = self._gate
-        version, correlation_id, position = _opened(sasl_handshake.API, frame, "SASL handshake")
+        version, correlation_id, position = opened(sasl_handshake.API, frame, "SASL handshake")
         request, _ = decode_prefix(SaslHandshakeRequest, version, frame, position)
         mechanism = request.mechanism
         if mechanism not in gate.settings.mechanisms:
@@ -146,25 +147,25 @@ class _Authentication:
             refused = SaslHandshakeResponse(
                 error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=gate.names
             )
-            return self._fail(connection, why, _frame(refused, version, correlation_id))
+            return self._fail(connection, why, answer_frame(refused, version, correlation_id))
         if self._before is not None and mechanism != self._before.mechanism:
             connection.handle = self.nothing_of_another_mechanism
         else:
             self._mechanism, self._exchange = mechanism, gate.begin(mechanism)
             connection.handle = self.request if version >= _WITH_HEADERS else self.token
-        return _frame(SaslHandshakeResponse(mechanisms=gate.names), version, correlation_id)
+        return answer_frame(SaslHandshakeResponse(mechanisms=gate.names), version, correlation_id)
 
     def request(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """REQUEST."""
-        key, _, _ = _prefix(frame)
+        key, _, _ = request_prefix(frame)
         if key != ApiKey.SASL_AUTHENTICATE:
             refusal = KafkaError(
                 ErrorCode.ILLEGAL_SASL_STATE,
-                f"Unexpected Kafka request of type {_name(key)} during SASL authentication.",
+                f"Unexpected Kafka request of type {api_name(key)} during SASL authentication.",
             )
             answer = self._gate.dispatcher.refuse(frame, refusal)
             return self._fail(connection, refusal.message, answer)
-        version, correlation_id, position = _opened(
+        version, correlation_id, position = opened(
             sasl_authenticate.API, frame, "SASL authentication"
         )
         request, _ = decode_prefix(SaslAuthenticateRequest, version, frame, position)
@@ -174,9 +175,9 @@ class _Authentication:
             refused = SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=self._told(failure)
             )
-            return self._fail(connection, failure, _frame(refused, version, correlation_id))
+            return self._fail(connection, failure, answer_frame(refused, version, correlation_id))
         answered = SaslAuthenticateResponse(auth_bytes=token, session_lifetime_ms=lifetime_ms)
-        return _frame(answered, version, correlation_id)
+        return answer_frame(answered, version, correlation_id)
 
     def token(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """TOKEN."""
@@ -199,7 +200,7 @@ class _Authentication:
     def until_expired(self, connection: ClientConnection[Session], frame: memoryview) -> Answer:
         """Let in, for some time."""
         now_ms = self._gate.clock.now_ms()
-        key, _, _ = _prefix(frame)
+        key, _, _ = request_prefix(frame)
         if key == ApiKey.SASL_HANDSHAKE and (
             self._anew_at_ms is None or now_ms - self._anew_at_ms >= _MIN_ANEW_MS
         ):
@@ -280,40 +281,3 @@ class _Authentication:
 
 def _no_answer(connection: ClientConnection[Session], frame: memoryview) -> None:
     """It is about to be closed."""
-
-
-def _prefix(frame: memoryview) -> tuple[int, int, int]:
-    """API key, version, correlation id."""
-    try:
-        key, version, correlation_id = _PREFIX.unpack_from(frame)
-    except error:
-        raise ProtocolError(f"a frame of {len(frame)} bytes holds no request header") from None
-    return key, version, correlation_id
-
-
-def _opened(api: Api, frame: memoryview, during: str) -> tuple[int, int, int]:
-    """The version and correlation id of a request that has to be of that API, and where its body
-    begins."""
-    key, version, correlation_id = _prefix(frame)
-    if key != api.key:
-        raise ProtocolError(f"Unexpected Kafka request of type {_name(key)} during {during}.")
-    if not api.min_version <= version <= api.max_version:
-        raise ProtocolError(f"{api.key.name} version {version} is not served")
-    _, position = read_request_header(frame)
-    return version, correlation_id, position
-
-
-def _name(key: int) -> str:
-    return FACTS[key].key.name if key in FACTS else str(key)
-
-
-def _is_refusal(answer: Answer) -> bool:
-    """Of ApiVersions; one that a fault delays counts as an answer."""
-    if not isinstance(answer, list):
-        return False
-    return any(bytes(cast("bytes", answer[0])[_ERROR_CODE]))
-
-
-def _frame(response: Response, version: int, correlation_id: int) -> list[Part]:
-    # There are no records fields, whose type it cannot tell.
-    return cast("list[Part]", response_frame(response, version, correlation_id=correlation_id))
