@@ -19,13 +19,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from kafkalite.cli.errors import CommandError, WrongUseError
 
 if TYPE_CHECKING:
-    from kafkalite.metadata.scram import ScramMechanism
     from kafkalite.ports.entropy import Entropy
     from kafkalite.ports.network import Address, Network
-    from kafkalite.protocol.messages.alter_user_scram_credentials import (
-        AlterUserScramCredentialsResult,
-    )
-    from kafkalite.testing.client import Client
 
 _WRITTEN: Final = re.compile(
     r"(?P<mechanism>SCRAM-SHA-(?:256|512))=\[(?P<parts>[^,=]+=[^,]*(?:,[^,=]+=[^,]*)*)\]"
@@ -86,6 +81,7 @@ async def create_users(
         DescribeUserScramCredentialsResponse,
     )
     from kafkalite.testing.client import Client
+    from kafkalite.testing.users import add_credentials, upsertion
 
     client = await Client.connect(network, address, "kafkalite-users")
     try:
@@ -104,38 +100,12 @@ async def create_users(
                 if each.mechanism == mechanism.mechanism_name
                 and (each.name, mechanism) not in there
             }
-            await _create(client, mechanism, [*missing.values()], entropy)
+            upsertions = [
+                upsertion(each.name, each.password, mechanism, entropy, each.iterations)
+                for each in missing.values()
+            ]
+            refusals = await add_credentials(client, upsertions) if upsertions else []
+            if refusals:
+                raise CommandError(*refusals)
     finally:
         client.close()
-
-
-async def _create(
-    client: Client, mechanism: ScramMechanism, users: Sequence[FirstUser], entropy: Entropy
-) -> None:
-    from kafkalite.protocol.messages.alter_user_scram_credentials import (
-        AlterUserScramCredentialsRequest,
-        AlterUserScramCredentialsResponse,
-    )
-    from kafkalite.testing.users import upsertion
-
-    upsertions = [
-        upsertion(each.name, each.password, mechanism, entropy, each.iterations) for each in users
-    ]
-    if not upsertions:
-        return
-    answer = await client.ask(
-        AlterUserScramCredentialsRequest(upsertions=upsertions),
-        _VERSION,
-        AlterUserScramCredentialsResponse,
-    )
-    refused = [each for each in answer.results if each.error_code]
-    if refused:
-        raise CommandError(
-            *(f"user {each.user!r} cannot be made: {_why(each)}" for each in refused)
-        )
-
-
-def _why(result: AlterUserScramCredentialsResult) -> str:
-    from kafkalite.errors import ErrorCode
-
-    return result.error_message or ErrorCode(result.error_code).name

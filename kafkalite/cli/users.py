@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from getpass import getpass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,7 +18,6 @@ from kafkalite.metadata.scram import ScramMechanism
 from kafkalite.ports.entropy import RealEntropy
 from kafkalite.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
-    ScramCredentialUpsertion,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ _LISTED = (
     Column("MECHANISM", "mechanism"),
     Column("ITERATIONS", "iterations", is_number=True),
 )
-_SALT_BYTES = 24
 _NONE = (
     "There are no users of SCRAM; `kafkalite users add NAME` adds one. Those of PLAIN stand in the "
     "settings of brokers."
@@ -81,21 +78,16 @@ def add(
         mechanism: that the user logs in by; it has a password of its own
         iterations: of the hash, 4096 to 16384
     """
+    from kafkalite.testing.users import upsertion
+
     chosen = _chosen(mechanism)
     least, most = chosen.min_iterations, chosen.max_iterations
     if not least <= iterations <= most:
         raise WrongUseError(f"--iterations {iterations} is not from {least} to {most}")
     password = _password()
-    salt = RealEntropy().token_bytes(_SALT_BYTES)
-    upsertion = ScramCredentialUpsertion(
-        name=name,
-        mechanism=chosen,
-        iterations=iterations,
-        salt=salt,
-        salted_password=hashlib.pbkdf2_hmac(chosen.hash_name, password, salt, iterations),
-    )
+    alteration = upsertion(name, password, chosen, RealEntropy(), iterations)
     with connection.admin() as admin:
-        refusal = alter_credential(admin, upsertion)
+        refusal = alter_credential(admin, alteration)
     row = {"user": name, "mechanism": mechanism, "added": refusal is None}
     output.results([Result(name, row, f"added {name} for {mechanism}", refusal)])
 
@@ -136,9 +128,9 @@ def _of_user(admin: KafkaAdminClient, name: str) -> list[ScramMechanism]:
     return sorted(ScramMechanism(info.mechanism) for info in infos)
 
 
-def _password() -> bytes:
+def _password() -> str:
     is_typed = sys.stdin.isatty()
     password = getpass("Password: ") if is_typed else sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise WrongUseError("there is no password on standard input")
-    return password.encode()
+    return password

@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 
 from kafkalite.config.jaas import JaasEntry
 from kafkalite.config.listeners import ListenersError
+from kafkalite.config.sasl import PLAIN, SCRAM
 
-PLAIN: Final = "PLAIN"
-_SPOKEN: Final = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512")
+_SPOKEN: Final = (PLAIN, *SCRAM)
 _MECHANISM: Final = "sasl.mechanism.inter.broker.protocol"
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from kafkalite.config.sasl import OAUTHBEARER, PLAIN, SaslSettings
 from kafkalite.security.exchange import SaslExchange
 from kafkalite.security.oauthbearer import OAuthBearerExchange, UnsecuredValidator
 from kafkalite.security.plain import PlainExchange, passwords
-from kafkalite.security.scram import Credential, ScramExchange, nonce_of
+from kafkalite.security.scram import HASHES, Credential, ScramExchange, nonce_of
 
 FindCredential = Callable[[str, str], Credential | None]
 """By mechanism and name of a user."""
-_HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 
 
 class Mechanisms:
@@ -42,4 +40,4 @@ class Mechanisms:
         if name == OAUTHBEARER:
             assert self._validator is not None
             return OAuthBearerExchange(self._validator)
-        return ScramExchange(_HASHES[name], lambda user: find(name, user), nonce_of(random))
+        return ScramExchange(HASHES[name], lambda user: find(name, user), nonce_of(random))

@@ -30,7 +30,10 @@ from kafkalite.security.exchange import (
     SaslExchange,
 )
 
+HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+"""As `hashlib` calls them, by mechanism."""
 MIN_ITERATIONS: Final = 4096
+"""Of a credential with fewer neither end makes use."""
 _NONCE_BITS: Final = 130
 NONCE_BYTES: Final = 17
 """That random bytes for a nonce take."""

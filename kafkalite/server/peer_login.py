@@ -21,7 +21,8 @@ from collections.abc import Generator
 from functools import partial
 from typing import Final
 
-from kafkalite.config.inter_broker_login import PLAIN, InterBrokerLogin
+from kafkalite.config.inter_broker_login import InterBrokerLogin
+from kafkalite.config.sasl import PLAIN
 from kafkalite.errors import ErrorCode
 from kafkalite.protocol.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -29,10 +30,9 @@ from kafkalite.protocol.messages.sasl_authenticate import (
 )
 from kafkalite.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalite.protocol.schema import Request, Response
+from kafkalite.security.scram import HASHES, MIN_ITERATIONS
 from kafkalite.types import TimestampMs
 
-_MIN_ITERATIONS: Final = 4_096
-"""Fewer a client of Kafka does not do."""
 _MAX_ITERATIONS: Final = 1_000_000
 """As many take about a second, in which this broker does nothing else."""
 
@@ -108,7 +108,7 @@ def _plain(login: InterBrokerLogin) -> _Exchange:
 
 
 def _scram(login: InterBrokerLogin, nonce: bytes) -> _Exchange:
-    algorithm = "sha256" if login.mechanism.endswith("256") else "sha512"
+    algorithm = HASHES[login.mechanism]
     digest = partial(hmac.digest, digest=algorithm)
     name = login.username.replace("=", "=3D").replace(",", "=2C").encode()
     first = b"n=%b,r=%b" % (name, nonce)
@@ -141,9 +141,9 @@ def _read_server_first(told: dict[bytes, bytes]) -> tuple[bytes, bytes, int]:
         nonce, salt, iterations = told[b"r"], b64decode(told[b"s"]), int(told[b"i"])
     except (KeyError, ValueError):
         raise LoginRefusedError("its answer is no SCRAM") from None
-    if not _MIN_ITERATIONS <= iterations <= _MAX_ITERATIONS:
+    if not MIN_ITERATIONS <= iterations <= _MAX_ITERATIONS:
         raise LoginRefusedError(
             f"it wants {iterations} iterations of SCRAM; "
-            f"{_MIN_ITERATIONS} to {_MAX_ITERATIONS} are done"
+            f"{MIN_ITERATIONS} to {_MAX_ITERATIONS} are done"
         )
     return nonce, salt, iterations

@@ -4,11 +4,12 @@ by SCRAM, as soon as it runs."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kafkalite.config.jaas import quoted
 from kafkalite.config.sasl import ENABLED, JAAS, PLAIN, PLAIN_MODULE, SCRAM, SCRAM_MODULE
+from kafkalite.errors import ErrorCode
 from kafkalite.metadata.scram import ScramMechanism
 from kafkalite.ports.entropy import Entropy
 from kafkalite.ports.network import Address, Network
@@ -59,21 +60,25 @@ async def make_known(
     try:
         refusals = []
         for mechanism in ScramMechanism:  # Kafka takes one of a user at a time.
-            request = AlterUserScramCredentialsRequest(
-                upsertions=[
-                    upsertion(name, password, mechanism, entropy)
-                    for name, password in users.items()
-                ]
-            )
-            response = await client.ask(request, _VERSION, AlterUserScramCredentialsResponse)
-            refusals += [
-                f"user {each.user!r} cannot be made known: {each.error_message or each.error_code}"
-                for each in response.results
-                if each.error_code
-            ]
+            upsertions = [upsertion(*user, mechanism, entropy) for user in users.items()]
+            refusals += await add_credentials(client, upsertions)
         return refusals
     finally:
         client.close()
+
+
+async def add_credentials(
+    client: Client, upsertions: Sequence[ScramCredentialUpsertion]
+) -> list[str]:
+    """At most one of each user. Gives the refusals, each in words for a person."""
+    request = AlterUserScramCredentialsRequest(upsertions=[*upsertions])
+    response = await client.ask(request, _VERSION, AlterUserScramCredentialsResponse)
+    return [
+        f"user {each.user!r} cannot be made: "
+        f"{each.error_message or ErrorCode(each.error_code).name}"
+        for each in response.results
+        if each.error_code
+    ]
 
 
 def upsertion(
