@@ -104,6 +104,14 @@ def test_a_listeners_own_settings_are_stronger() -> None:
     assert other.key_store.setting == "ssl.keystore.location"
 
 
+@pytest.mark.parametrize(("said_by", "wanted"), [("", "none"), ("listener.name.in.", "required")])
+def test_who_says_by_sasl_who_he_is_needs_no_certificate(said_by: str, wanted: str) -> None:
+    """Unless the listener alone wants one."""
+    config = BrokerConfig.of({**KEYS, f"{said_by}ssl.client.auth": "required"})
+    assert tls_settings(config, "IN", has_sasl=True).client_auth == wanted
+    assert tls_settings(config, "IN").client_auth == "required"
+
+
 @pytest.mark.parametrize(
     ("more", "says", "keys"),
     [

@@ -89,6 +89,7 @@ _CLAIMS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     "oauthbearer_without_a_begin": ({"iat": None, "exp": 7200}, {}),
     "oauthbearer_that_began_later": ({"iat": 600}, {}),
     "oauthbearer_that_ends_as_it_begins": ({"iat": -5, "exp": -5}, {}),
+    "oauthbearer_that_lasts_for_ages": ({"exp": 1e13}, {}),
     "oauthbearer_of_strange_scopes": ({"scope": 5}, {}),
     "oauthbearer_as_itself": ({}, {"header": "n,a=alice,"}),
     "oauthbearer_as_somebody_else": ({}, {"header": "n,a=bob,"}),

@@ -19,7 +19,11 @@ from kafkalite.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from kafkalite.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kafkalite.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
 from kafkalite.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafkalite.security.principals import ANONYMOUS, ITSELF, KafkaPrincipal
 from kafkalite.server.connection import ClientConnection
@@ -27,7 +31,7 @@ from kafkalite.server.request import Session
 from kafkalite.testing.client import Client
 from kafkalite.testing.simulation import Simulation
 from tests.server.running import Running, simulated, start
-from tests.server.sasl_exchanges import GOOD, ITERATIONS, SALT, SETTINGS
+from tests.server.sasl_exchanges import GOOD, ITERATIONS, SALT, SETTINGS, SMALL_BYTES
 from tests.server.sasl_talk import EXCHANGES, Talk, Wire, recorded, transcript
 
 PORTS = {"PLAINTEXT": 9092, "SASL": 9093, "SHORT": 9094, "SMALL": 9095, "STRICT": 9096}
@@ -137,13 +141,15 @@ async def test_every_exchange_goes_as_with_kafka(simulation: Simulation) -> None
 @simulated
 async def test_a_broker_that_asks_itself_is_let_in(simulation: Simulation) -> None:
     async with serving(simulation) as running:
-        network = running.broker.network_to("SASL")
-        client = await Client.connect(network, Address("broker", PORTS["SASL"]))
+        network = running.broker.network_to("SMALL")
+        client = await Client.connect(network, Address("broker", PORTS["SMALL"]))
         answer = await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
         assert answer.brokers
-        assert sessions(running, "SASL") == {ITSELF}
+        assert sessions(running, "SMALL") == {ITSELF}
+        large = MetadataRequest(topics=[MetadataRequestTopic(name="t" * 200)] * SMALL_BYTES)
+        await client.ask(large, METADATA, MetadataResponse)
         node = simulation.network.node("client")
-        other = await Client.connect(node, Address("broker", PORTS["SASL"]))
+        other = await Client.connect(node, Address("broker", PORTS["SMALL"]))
         with pytest.raises(ConnectionError):
             await other.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
         own = running.broker._listeners._own
@@ -202,7 +208,9 @@ async def test_who_says_nothing_leaves_when_it_was_idle_for_long(simulation: Sim
 
 
 @simulated
-async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
+async def test_what_is_refused_is_answered_late(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
     delay = {"connection.failed.authentication.delay.ms": "60"}
     async with serving(simulation, delay) as running:
         wire = dialed(running, "SASL")
@@ -211,6 +219,11 @@ async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
         began_ms = wire.now_ms()
         await talk.authenticate(b"\0alice\0x")
         assert 60 <= wire.now_ms() - began_ms <= 65
+        (told,) = caplog.messages
+        assert told.endswith(
+            "closing the connection: not authenticated: Authentication failed: Invalid username or "
+            "password"
+        )
         # What it sends meanwhile is not read.
         other = dialed(running, "SASL")
         await Talk(other).handshake("PLAIN")
@@ -220,6 +233,36 @@ async def test_what_is_refused_is_answered_late(simulation: Simulation) -> None:
         assert refused is not None
         assert b"Invalid username" in refused
         assert await other.answer() is None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "token", "takes_ms"),
+    [("PLAIN", b"\0alice\0x", 60), ("SCRAM-SHA-256", b"n,,n=nobody,r=nonce", 1)],
+)
+@simulated
+async def test_a_token_without_headers_that_is_refused(
+    simulation: Simulation, mechanism: str, token: bytes, takes_ms: int
+) -> None:
+    """At once where there is nothing to be told, as by Kafka."""
+    delay = {"connection.failed.authentication.delay.ms": "60"}
+    async with serving(simulation, delay) as running:
+        wire = dialed(running, "SASL")
+        await Talk(wire).handshake(mechanism, 0)
+        began_ms = wire.now_ms()
+        assert await Talk(wire).raw(token) is None
+        assert takes_ms <= wire.now_ms() - began_ms <= takes_ms + 5
+
+
+@simulated
+async def test_a_version_that_nobody_knows_is_named(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(simulation) as running:
+        await transcript("SASL", "unknown_versions", dialed(running, "SASL"))
+        await transcript("SASL", "an_unknown_version_of_authenticate", dialed(running, "SASL"))
+    handshake, authenticate = caplog.messages
+    assert handshake.endswith("SASL_HANDSHAKE version 2 is not served")
+    assert authenticate.endswith("SASL_AUTHENTICATE version 3 is not served")
 
 
 @simulated
