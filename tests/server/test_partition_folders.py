@@ -228,3 +228,19 @@ async def test_folders_that_are_all_refused_are_told_once_a_minute(
         world.building.stop()
     assert len(caplog.messages) == 4, "as of the folders that cannot be removed"
     close(world.directory)
+
+
+@simulated
+async def test_a_stop_tells_of_what_was_only_counted(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        world = Building(simulation, tasks, FullDisk())
+        world.make_more(50)
+        await simulation.sleep(EVERY_MS - 1)
+        before = len(caplog.messages)
+        world.building.stop()
+    unmade, left = caplog.messages[before:]
+    assert unmade.startswith("50 more have no folder until their first record")
+    assert left.startswith("50 more cannot be removed")
+    close(world.directory)

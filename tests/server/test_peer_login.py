@@ -8,6 +8,7 @@ import pytest
 
 from kafkalite.config.inter_broker_login import InterBrokerLogin
 from kafkalite.errors import ErrorCode
+from kafkalite.ports.complaints import IN_FULL
 from kafkalite.protocol.messages.heartbeat import HeartbeatResponse
 from kafkalite.protocol.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
@@ -16,7 +17,7 @@ from kafkalite.protocol.messages.sasl_authenticate import (
 from kafkalite.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafkalite.server.peer_connection import LOGIN_MS, SETUP_MS
 from kafkalite.server.peer_login import LoginRefusedError, PeerLogin
-from kafkalite.server.peers import RECONNECT_MS
+from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TimestampMs
 from tests.server.asking_peers import HEARTBEAT, asking
@@ -227,6 +228,27 @@ async def test_who_is_not_let_in_says_so_and_tries_again(
     await let_in(simulation, other.connections[1])
     assert keys(other.connections[1]) == [HEARTBEAT_KEY]
     me.peers.stop()
+
+
+@simulated
+async def test_a_stop_tells_of_refusals_that_were_only_counted(
+    simulation: Simulation, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = OtherBroker(simulation, listed=SASL)
+    me = asking(simulation, new_login=new_login)
+    for times in range(IN_FULL + 2):
+        me.ask(timeout_ms=10 * LOGIN_MS)
+        await other.turn(MAX_RECONNECT_MS)
+        other.connections[times].answer(
+            SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+        )
+        await simulation.sleep(1)
+    assert len(caplog.messages) == IN_FULL
+    me.peers.stop()
+    assert caplog.messages[IN_FULL:] == [
+        "closed 2 more connections, the last broker:9092: broker 1 does not let this one log in: "
+        "it asks nobody who they are, or not yet again"
+    ]
 
 
 @pytest.mark.parametrize("answers", [0, 1])

@@ -80,13 +80,13 @@ async def test_who_a_client_is_stands_in_its_certificate(
         clients = [await Client.connect(network, Address("broker", port)) for port in (PORT, 9093)]
         for client in clients:
             await client.ask(MetadataRequest(topics=[]), METADATA, MetadataResponse)
-        found = [
-            (each.session.listener, each.session.principal)
-            for listener in running.broker._listeners._started
-            for each in listener.connections
+        served = [
+            each for listener in running.broker._listeners._started for each in listener.connections
         ]
+        found = [(each.session.listener, each.session.principal) for each in served]
         named = KafkaPrincipal("User", "CN=broker")
         assert found == [("SSL", ANONYMOUS), ("OWN", named)]
+        assert len({each.handle for each in served}) == 1, "one is looked at with each request"
         for client in clients:
             client.close()
 
