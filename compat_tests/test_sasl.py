@@ -1,5 +1,6 @@
 """Clients that say who they are, to kafkalite and to the real Kafka with the same settings: each
-exchange byte by byte, and whether stock clients come in."""
+exchange byte by byte, and librdkafka with a token and over TLS; `test_sasl_clients.py` has the rest
+of the clients."""
 
 from __future__ import annotations
 
@@ -8,23 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
-from kafka import KafkaConsumer, KafkaProducer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from compat_tests import sasl_brokers
-from compat_tests.cli.command_line import CommandLine
-from compat_tests.java.tools import run as run_tool
 from compat_tests.sasl_brokers import WAIT_S, Addresses
 from tests import certificates
 from tests.server.sasl_talk import recorded
 
 pytestmark = pytest.mark.needs_process
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 ALICE = {"sasl.username": "alice", "sasl.password": "alice-secret"}
-JAAS = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
 
 
 @pytest.fixture(scope="module", params=["kafkalite", pytest.param("kafka", marks=pytest.mark.jvm)])
@@ -69,11 +62,6 @@ def there_and_back(settings: dict[str, str | int | float | bool], topic: str) ->
     assert message.value() == b"tea"
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka(addresses: Addresses, topic: str, mechanism: str) -> None:
-    there_and_back({**librdkafka(addresses, mechanism), **ALICE}, topic)
-
-
 def test_librdkafka_with_a_token(addresses: Addresses, topic: str) -> None:
     settings = {
         **librdkafka(addresses, "OAUTHBEARER"),
@@ -90,62 +78,3 @@ def test_librdkafka_over_tls(addresses: Addresses, topic: str, tmp_path: Path) -
     there_and_back(
         {**settings, **ALICE, "security.protocol": "SASL_SSL", "ssl.ca.location": str(ca)}, topic
     )
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka_is_told_that_a_password_is_wrong(addresses: Addresses, mechanism: str) -> None:
-    errors: list[KafkaError] = []
-    settings = {**librdkafka(addresses, mechanism), **ALICE, "sasl.password": "x"}
-    client = Producer({**settings, "error_cb": errors.append})
-    while not errors:
-        client.poll(WAIT_S)
-    assert errors[0].code() == KafkaError._AUTHENTICATION
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafka_python(addresses: Addresses, topic: str, mechanism: str) -> None:
-    settings = {
-        "bootstrap_servers": reached(addresses, "SASL"),
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": mechanism,
-        "sasl_plain_username": "alice",
-        "sasl_plain_password": "alice-secret",
-    }
-    with closing(KafkaProducer(**settings)) as producer:
-        producer.send(topic, b"tea").get(WAIT_S)
-    with closing(
-        KafkaConsumer(topic, auto_offset_reset="earliest", group_id=None, **settings)
-    ) as consumer:
-        assert next(consumer).value == b"tea"
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("mechanism", JAAS)
-def test_kafkas_own_tools(addresses: Addresses, tmp_path: Path, mechanism: str) -> None:
-    file = tmp_path / "client.properties"
-    login = f'{JAAS[mechanism]} required username="alice" password="alice-secret";'
-    file.write_text(
-        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n"
-    )
-    words = ["--bootstrap-server", reached(addresses, "SHORT"), "--command-config", str(file)]
-    ran = run_tool("kafka-topics", ["--list", *words])
-    assert (ran.status, ran.stderr) == (0, "")
-
-
-def test_commands(
-    addresses: Addresses,
-    topic: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    file = tmp_path / "client.properties"
-    file.write_text(
-        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n"
-        "sasl.username=alice\nsasl.password=alice-secret\n"
-    )
-    kafkalite = CommandLine(capsys, monkeypatch)
-    words = ("--bootstrap", reached(addresses, "SASL"), "--command-config", str(file))
-    kafkalite("topics", "create", topic, *words)
-    kafkalite("produce", topic, *words, typed=b"tea\n")
-    assert kafkalite("consume", topic, "--raw", *words) == "tea\n"
