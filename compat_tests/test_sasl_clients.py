@@ -13,15 +13,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import (
     ScramCredentialInfo,
@@ -29,7 +28,6 @@ from confluent_kafka.admin._scram import (
     UserScramCredentialUpsertion,
 )
 from confluent_kafka.cimpl import NewTopic
-from kafka import KafkaConsumer, KafkaProducer
 
 from compat_tests.cli.command_line import CommandLine
 from compat_tests.java.jars import Module, programs
@@ -40,6 +38,7 @@ from compat_tests.process import KafkaliteProcess
 from compat_tests.programs import Command, program
 from compat_tests.real_kafka import RealKafka
 from compat_tests.sample import BASE_TIMESTAMP
+from compat_tests.there_and_back import by_aiokafka, by_kafka_python, by_librdkafka
 from kafkalite.config.inter_broker_login import InterBrokerLogin
 from kafkalite.config.views import BrokerConfig
 from kafkalite.errors import ErrorCode
@@ -274,16 +273,7 @@ def test_programs(sasl: Sasl, topic: str, client: Program) -> None:
 
 @BY_EACH
 def test_librdkafka(sasl: Sasl, made: str, mechanism: str) -> None:
-    settings = sasl.librdkafka(mechanism)
-    producer = Producer(settings)
-    for value in VALUES:
-        producer.produce(made, value)
-    assert producer.flush(WAIT_S) == 0
-    group = {"group.id": made, "auto.offset.reset": "earliest"}
-    with closing(Consumer({**settings, **group})) as consumer:
-        consumer.subscribe([made])
-        found = consumer.consume(len(VALUES), WAIT_S)
-    assert [message.value() for message in found] == VALUES
+    assert by_librdkafka(sasl.librdkafka(mechanism), made, VALUES) == VALUES
 
 
 @BY_EACH
@@ -297,31 +287,12 @@ def test_librdkafka_with_the_wrong_password(sasl: Sasl, mechanism: str) -> None:
 
 @BY_EACH
 def test_kafka_python(sasl: Sasl, made: str, mechanism: str) -> None:
-    settings = sasl.python(mechanism)
-    with closing(KafkaProducer(**settings)) as producer:
-        for value in VALUES:
-            producer.send(made, value)
-        producer.flush(WAIT_S)
-    group = {"group_id": made, "auto_offset_reset": "earliest"}
-    patience = {"consumer_timeout_ms": WAIT_S * 1000}
-    with closing(KafkaConsumer(made, **group, **patience, **settings)) as consumer:
-        read = [record.value for _, record in zip(VALUES, consumer, strict=False)]
-    assert read == VALUES
+    assert by_kafka_python(sasl.python(mechanism), made, VALUES) == VALUES
 
 
 @BY_EACH
 def test_aiokafka(sasl: Sasl, made: str, mechanism: str) -> None:
-    settings = sasl.python(mechanism)
-
-    async def run() -> list[bytes]:
-        async with AIOKafkaProducer(**settings) as producer:
-            for value in VALUES:
-                await producer.send(made, value)
-        group = {"group_id": made, "auto_offset_reset": "earliest"}
-        async with AIOKafkaConsumer(made, **group, **settings) as consumer:
-            return [(await anext(consumer)).value for _ in VALUES]
-
-    assert asyncio.run(run()) == VALUES
+    assert by_aiokafka(sasl.python(mechanism), made, VALUES) == VALUES
 
 
 def test_aiokafka_with_the_wrong_password(sasl: Sasl, caplog: pytest.LogCaptureFixture) -> None:

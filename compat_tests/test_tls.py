@@ -3,29 +3,25 @@ a round trip gives, and what those see who are not let in."""
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import socket
 import ssl
 import subprocess
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from cryptography import x509
-from kafka import KafkaConsumer, KafkaProducer
 
 from compat_tests.cli.command_line import CommandLine
 from compat_tests.java.tools import run as run_tool
 from compat_tests.oracle.free_port import free_ports
 from compat_tests.process import KafkaliteProcess
+from compat_tests.there_and_back import by_aiokafka, by_kafka_python, by_librdkafka
 from kafkalite.cli import connection
 from tests import certificates
 
@@ -45,6 +41,14 @@ class Secured(NamedTuple):
     addresses: dict[str, str]
     folder: Path
     """With `ca.pem`, `client.pem` (key too), `trust.p12` and `client.p12`."""
+
+    def python(self, listener: str) -> dict[str, object]:
+        """What clients written in Python take."""
+        return {
+            "bootstrap_servers": self.addresses[listener],
+            "security_protocol": "SSL",
+            "ssl_context": self.context(listener),
+        }
 
     def librdkafka(self, listener: str) -> dict[str, str | int | float | bool]:
         own = str(self.folder / "client.pem")
@@ -137,65 +141,17 @@ BOTH = pytest.mark.parametrize("listener", ["SSL", "MTLS"])
 
 @BOTH
 def test_librdkafka(secured: Secured, made: str, listener: str) -> None:
-    settings = secured.librdkafka(listener)
-    producer = Producer(settings)
-    for value in VALUES:
-        producer.produce(made, value)
-    assert producer.flush(WAIT_S) == 0
-    with closing(
-        Consumer({**settings, "group.id": made, "auto.offset.reset": "earliest"})
-    ) as consumer:
-        consumer.subscribe([made])
-        read: list[bytes | None] = []
-        while len(read) < len(VALUES):
-            found = consumer.consume(len(VALUES), WAIT_S)
-            assert found, "nothing came"
-            read += [message.value() for message in found]
-    assert read == VALUES
+    assert by_librdkafka(secured.librdkafka(listener), made, VALUES) == VALUES
 
 
 @BOTH
 def test_kafka_python(secured: Secured, made: str, listener: str) -> None:
-    settings = {
-        "bootstrap_servers": secured.addresses[listener],
-        "security_protocol": "SSL",
-        "ssl_context": secured.context(listener),
-    }
-    with closing(KafkaProducer(**settings)) as producer:
-        for value in VALUES:
-            producer.send(made, value)
-        producer.flush(WAIT_S)
-    with closing(
-        KafkaConsumer(
-            made,
-            auto_offset_reset="earliest",
-            group_id=made,
-            consumer_timeout_ms=WAIT_S * 1000,
-            **settings,
-        )
-    ) as consumer:
-        read = [record.value for _, record in zip(VALUES, consumer, strict=False)]
-    assert read == VALUES
+    assert by_kafka_python(secured.python(listener), made, VALUES) == VALUES
 
 
 @BOTH
 def test_aiokafka(secured: Secured, made: str, listener: str) -> None:
-    settings = {
-        "bootstrap_servers": secured.addresses[listener],
-        "security_protocol": "SSL",
-        "ssl_context": secured.context(listener),
-    }
-
-    async def run() -> list[bytes]:
-        async with AIOKafkaProducer(**settings) as producer:
-            for value in VALUES:
-                await producer.send(made, value)
-        async with AIOKafkaConsumer(
-            made, group_id=made, auto_offset_reset="earliest", **settings
-        ) as consumer:
-            return [(await anext(consumer)).value for _ in VALUES]
-
-    assert asyncio.run(run()) == VALUES
+    assert by_aiokafka(secured.python(listener), made, VALUES) == VALUES
 
 
 @pytest.mark.jvm

@@ -31,7 +31,7 @@ def checked_users(users: object) -> dict[str, str]:
     """Passwords by name. `ValueError`, in one line, for what is none."""
     expected = "expected passwords by name, such as {'alice': 'secret'}"
     if not isinstance(users, Mapping):
-        raise ValueError(f"users={users!r}: {expected}")
+        raise ValueError(f"users of type {type(users).__name__}: {expected}")
     for name, password in users.items():
         if not isinstance(name, str) or not isinstance(password, str):
             raise ValueError(f"users: {name!r}: {expected}")

@@ -20,7 +20,7 @@ from kafkalite.server.peer_login import LoginRefusedError, PeerLogin
 from kafkalite.server.peers import MAX_RECONNECT_MS, RECONNECT_MS
 from kafkalite.testing.simulation import Simulation
 from kafkalite.types import TimestampMs
-from tests.server.asking_peers import HEARTBEAT, asking
+from tests.server.asking_peers import HEARTBEAT, Asking, asking
 from tests.server.other_broker import Accepted, OtherBroker
 from tests.server.running import simulated
 
@@ -166,14 +166,22 @@ def new_login() -> PeerLogin:
     return PeerLogin(PLAIN, NONCE)
 
 
-@simulated
-async def test_nothing_is_asked_before_the_other_lets_in(simulation: Simulation) -> None:
-    other = OtherBroker(simulation, listed=SASL)
+async def logged_in(
+    simulation: Simulation, other: OtherBroker, lifetime_ms: int = 0
+) -> tuple[Asking, Accepted]:
+    """Who has asked something, and the other end of the connection, at which it has come in."""
     me = asking(simulation, new_login=new_login)
     me.ask()
     await other.turn()
     (connection,) = other.connections
-    await let_in(simulation, connection)
+    await let_in(simulation, connection, lifetime_ms)
+    return me, connection
+
+
+@simulated
+async def test_nothing_is_asked_before_the_other_lets_in(simulation: Simulation) -> None:
+    other = OtherBroker(simulation, listed=SASL)
+    me, connection = await logged_in(simulation, other)
     assert keys(connection) == [HEARTBEAT_KEY]
     connection.answer(HeartbeatResponse())
     await simulation.sleep(SETUP_MS + LOGIN_MS)
@@ -186,11 +194,7 @@ async def test_nothing_is_asked_before_the_other_lets_in(simulation: Simulation)
 async def test_before_its_session_ends_a_broker_logs_in_anew(simulation: Simulation) -> None:
     """Behind what was asked before, and before all else."""
     other = OtherBroker(simulation, listed=SASL)
-    me = asking(simulation, new_login=new_login)
-    me.ask()
-    await other.turn()
-    (connection,) = other.connections
-    await let_in(simulation, connection, lifetime_ms=1_000)
+    me, connection = await logged_in(simulation, other, lifetime_ms=1_000)
     await simulation.sleep(850)
     for _ in range(2):
         me.ask()
@@ -269,11 +273,7 @@ async def test_a_login_that_is_not_answered_in_time(simulation: Simulation, answ
 @simulated
 async def test_a_later_login_that_is_not_answered_in_time(simulation: Simulation) -> None:
     other = OtherBroker(simulation, listed=SASL)
-    me = asking(simulation, new_login=new_login)
-    me.ask()
-    await other.turn()
-    (connection,) = other.connections
-    await let_in(simulation, connection, lifetime_ms=1_000)
+    me, connection = await logged_in(simulation, other, lifetime_ms=1_000)
     connection.answer(HeartbeatResponse())
     await simulation.sleep(1_000)
     me.ask(timeout_ms=10 * LOGIN_MS)
